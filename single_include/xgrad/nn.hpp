@@ -3036,7 +3036,8 @@ template <class T>
 }
 
 template <class T> std::vector<InnerLoop<T>> inner_loops() {
-    return runnable(inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>),
+    return runnable<std::vector<InnerLoop<T>>>(
+        inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>),
         inner_loop_of<T, 32>(multiply_avx2<T>), inner_loop_of<T, 64>(multiply_avx512<T>));
 }
 #else
@@ -3605,7 +3606,8 @@ template <class Real>
 }
 
 template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() {
-    return runnable(correlation_loops_of<Real, register_bytes>(correlation_plain<Real>),
+    return runnable<std::vector<CorrelationLoops<Real>>>(
+        correlation_loops_of<Real, register_bytes>(correlation_plain<Real>),
         correlation_loops_of<Real, 32>(correlation_avx2<Real>),
         correlation_loops_of<Real, 64>(correlation_avx512<Real>));
 }

@@ -1278,7 +1278,7 @@ public:
                                                                               : Kind::naturals),
           from_(list.data()), value_(list.size()) {}
 
-    void append_to(std::string& message) const;
+    [[gnu::cold]] void append_to(std::string& message) const;
 
 private:
     enum class Kind : std::uint8_t { text, natural, integer, naturals, integers };
@@ -1336,6 +1336,7 @@ struct Caller {
 // Errors: none are thrown.
 
 #include <bit>
+#include <cstring>
 #include <new>
 
 namespace xgrad {
@@ -1471,7 +1472,7 @@ inline void* allocate(std::size_t bytes) {
 }
 
 /// Frees a block of allocate(bytes).
-inline void deallocate(void* p, std::size_t bytes) noexcept {
+[[gnu::noinline]] inline void deallocate(void* p, std::size_t bytes) noexcept {
     if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
     else system_deallocate(p, bytes);
 }
@@ -1528,9 +1529,9 @@ public:
     T& back() noexcept { return data_[size_ - 1]; }
 
     void swap(CachedVector& other) noexcept {
-        std::swap(data_, other.data_);
-        std::swap(size_, other.size_);
-        std::swap(capacity_, other.capacity_);
+        data_ = std::exchange(other.data_, data_);
+        size_ = std::exchange(other.size_, size_);
+        capacity_ = std::exchange(other.capacity_, capacity_);
     }
     template <class... A> T& emplace_back(A&&... arguments) {
         if (size_ < capacity_) [[likely]]
@@ -1587,6 +1588,7 @@ public:
             grow();
         return *::new (data_ + size_++) T{std::forward<A>(arguments)...};
     }
+    T pop_back() noexcept { return data_[--size_]; }
     std::size_t size() const noexcept { return size_; }
     T* begin() noexcept { return data_; }
     T* end() noexcept { return data_ + size_; }
@@ -1598,7 +1600,7 @@ public:
 private:
     [[gnu::noinline]] void grow() {
         auto* const larger = static_cast<T*>(allocate(2 * capacity_ * sizeof(T)));
-        std::uninitialized_copy_n(data_, size_, larger);
+        std::memcpy(larger, data_, size_ * sizeof(T));
         if (capacity_ != N) deallocate(data_, capacity_ * sizeof(T));
         data_ = larger;
         capacity_ *= 2;
@@ -1613,18 +1615,18 @@ private:
 template <class T, std::size_t N> class LocalArray {
 public:
     explicit LocalArray(std::size_t n) : size_(n), data_(reinterpret_cast<T*>(stack_)) {
-        if (n > N) [[unlikely]]
-            data_ = new T[n]();
-        else std::uninitialized_value_construct_n(data_, is_small ? N : n);
+        if (is_small && n <= N) [[likely]]
+            std::memset(stack_, 0, sizeof stack_); // a constant count
+        else construct();
     }
     LocalArray(LocalArray const& other) : LocalArray(other.size_) {
-        std::copy_n(other.data_, size_, data_);
+        for (std::size_t i = 0; i < size_; ++i) data_[i] = other.data_[i];
     }
     LocalArray& operator=(LocalArray const&) = delete;
     ~LocalArray() {
+        for (std::size_t i = 0; i < size_; ++i) data_[i].~T();
         if (size_ > N) [[unlikely]]
-            delete[] data_;
-        else std::destroy_n(data_, size_);
+            system_deallocate(data_, size_ * sizeof(T));
     }
     T* data() noexcept { return data_; }
     T& operator[](std::size_t i) noexcept { return data_[i]; }
@@ -1632,9 +1634,12 @@ public:
     std::span<T> span() noexcept { return {data_, size_}; }
 
 private:
-    static constexpr bool is_small =
-        N * sizeof(T) <= 128 &&
-        std::is_nothrow_default_constructible_v<T>; // then all N are constructed: a constant count
+    void construct() {
+        if (size_ > N) [[unlikely]]
+            data_ = static_cast<T*>(system_allocate(size_ * sizeof(T)));
+        for (std::size_t i = 0; i < size_; ++i) ::new (data_ + i) T();
+    }
+    static constexpr bool is_small = N * sizeof(T) <= 128 && std::is_trivial_v<T>;
 
     std::size_t const size_;
     T* data_;
@@ -1742,7 +1747,7 @@ public:
         else if (p_->refs.decrement()) T::destroy(p_);
     }
     [[gnu::always_inline]] Ref& operator=(Ref o) noexcept {
-        std::swap(p_, o.p_);
+        o.p_ = std::exchange(p_, o.p_);
         return *this;
     }
 
@@ -1768,6 +1773,32 @@ private:
     T* p_ = nullptr;
 };
 
+/// The only reference to a T, which has a function `T::destroy(T*)`.
+template <class T> class Owner {
+public:
+    Owner() noexcept = default;
+    explicit Owner(T* p) noexcept : p_(p) {}
+    Owner(Owner&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+    Owner& operator=(Owner&& o) noexcept {
+        reset(std::exchange(o.p_, nullptr));
+        return *this;
+    }
+    ~Owner() {
+        if (p_) T::destroy(p_);
+    }
+
+    T* get() const noexcept { return p_; }
+    T* operator->() const noexcept { return p_; }
+    T& operator*() const noexcept { return *p_; }
+    explicit operator bool() const noexcept { return p_ != nullptr; }
+    void reset(T* p = nullptr) noexcept {
+        if (T* const before = std::exchange(p_, p)) T::destroy(before);
+    }
+
+private:
+    T* p_ = nullptr;
+};
+
 } // namespace xgrad::detail
 
 namespace xgrad {
@@ -1787,13 +1818,11 @@ inline constexpr std::uint64_t leaf_sequence =
     ~std::uint64_t{0}; // leaves run as soon as they are ready
 inline constinit thread_local std::uint64_t next_sequence = 0;
 
-/// How forward mode passes a Node.
-enum class ForwardRule : std::uint8_t {
-    one_tangent, // pushforward() is called for one tangent after the other
-    batch,       // it takes a batch, too: tangents with a leading axis, which the results also have
-    reverse      // as batch, but without choice a backward pass: forward mode would differentiate a
-                 // backward that the user wrote, or evaluate a checkpointed function at each Node
-};
+/// How forward mode passes a Node: one tangent after the other, or a batch of them, with a leading
+/// axis that the results also have; batches of a FusedNode and of a FusedGradientNode; or, without
+/// choice, a backward pass, as forward mode would differentiate a backward that the user wrote, or
+/// evaluate a checkpointed function at each Node.
+enum class ForwardRule : std::uint8_t { one_tangent, batch, fused, fused_gradient, reverse };
 } // namespace detail
 
 /// Destination of a gradient: output `input_nr` of a Node.
@@ -2010,8 +2039,6 @@ inline Node::~Node() {
 // share a Storage; an operation in place increments the version of the Storage. AnyArray does not
 // know its element type. Read next: memory.hpp, which allocates the blocks.
 
-#include <cstring>
-
 
 // ======== xgrad/core/scalar.hpp
 // The scalar types of tensors, the kinds B, Z, R, C that state an operation's domain, and type
@@ -2219,7 +2246,6 @@ inline constexpr bool is_kind_within =
 // Read next: array.hpp.
 
 #include <iterator>
-#include <numeric>
 
 namespace xgrad {
 
@@ -2276,7 +2302,7 @@ public:
     /// list of one element.
     template <std::integral N> explicit Dims(N n, T value = T{}) : Dims() {
         reserve_exactly(static_cast<std::size_t>(n));
-        std::fill_n(data(), static_cast<std::size_t>(n), value);
+        for (T& extent : *this) extent = value;
     }
     Dims(std::initializer_list<detail::DimsElement<T>> l) : Dims() {
         reserve_exactly(l.size());
@@ -2285,7 +2311,7 @@ public:
     }
     template <std::forward_iterator I> Dims(I first, I last) : Dims() {
         reserve_exactly(static_cast<std::size_t>(std::distance(first, last)));
-        std::transform(first, last, begin(), [](auto v) { return static_cast<T>(v); });
+        for (T* to = data(); first != last; ++first) *to++ = static_cast<T>(*first);
     }
     template <std::ranges::forward_range V>
         requires(!std::same_as<std::remove_cvref_t<V>, Dims> &&
@@ -2342,16 +2368,14 @@ public:
     [[gnu::noinline]] void insert(std::size_t at, T value) {
         Dims fresh;
         fresh.reserve_exactly(size_ + std::size_t{1});
-        std::copy_n(data(), at, fresh.data());
-        fresh[at] = value;
-        std::copy(begin() + at, end(), fresh.begin() + at + 1);
+        for (std::size_t i = 0; i < fresh.size_; ++i)
+            fresh[i] = i == at ? value : (*this)[i - (i > at)];
         *this = std::move(fresh);
     }
     void erase(std::size_t at) {
         Dims fresh;
         fresh.reserve_exactly(size_ - std::size_t{1});
-        std::copy_n(data(), at, fresh.data());
-        std::copy(begin() + at + 1, end(), fresh.begin() + at);
+        for (std::size_t i = 0; i < fresh.size_; ++i) fresh[i] = (*this)[i + (i >= at)];
         *this = std::move(fresh);
     }
 
@@ -2378,7 +2402,7 @@ private:
     }
     /// Allocates, and copies the extents of `o`, which are on the heap.
     [[gnu::cold]] void copy_heap(Dims const& o) {
-        heap_ = std::copy_n(o.heap_, size_, new T[size_]) - size_;
+        heap_ = static_cast<T*>(std::memcpy(new T[size_], o.heap_, size_ * sizeof(T)));
     }
 
     std::uint32_t size_ = 0;
@@ -2419,6 +2443,7 @@ namespace detail {
 /// No memory holds more elements than this, whatever their type.
 inline constexpr std::size_t max_elements = std::size_t{PTRDIFF_MAX} / 16;
 
+bool has_zero(Shape const& shape) noexcept;
 /// The number of elements of a shape whose product of extents overflows: 0 if one extent is 0; else
 /// it throws.
 [[gnu::cold]] std::size_t numel_of_large(Shape const& shape);
@@ -2465,7 +2490,7 @@ bool is_row_major(Shape const& shape, Strides const& strides) noexcept;
 
 /// The strides of a view that reshapes an array of `shape` and `strides` to the shape `to`, which
 /// has as many elements. Empty if no strides express it: reshape must copy.
-std::optional<Strides> reshaped_strides(
+XGRAD_LAZY std::optional<Strides> reshaped_strides(
     Shape const& shape, Strides const& strides, Shape const& to);
 
 /// True if `from` broadcasts to `to` by NumPy's rules.
@@ -2473,6 +2498,9 @@ bool broadcasts_to(Shape const& from, Shape const& to) noexcept;
 
 /// Broadcasts `shape` with another shape in place; false if they do not broadcast.
 bool widen(Shape& shape, Shape const& other);
+/// Throws ShapeError if an argument of an operation does not broadcast with another one.
+void check_broadcasts(std::string_view operation, std::string_view argument, Shape const& shape,
+    std::string_view other, Shape const& shape_of_other);
 /// The common shape of two operands by NumPy's rules; the message names the operation and both
 /// shapes.
 Shape broadcast(std::string_view operation, Shape const& a, Shape const& b);
@@ -2557,10 +2585,10 @@ inline constexpr std::size_t register_bytes = 16;
 
 #if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
 #    define XGRAD_WIDER_REGISTERS // the processor may have wider registers than the build assumes
-/// The variants of a loop that this processor can run, the fastest last.
-template <class Loop>
-std::vector<Loop> runnable(Loop const& plain, Loop const& avx2, Loop const& avx512) {
-    std::vector<Loop> loops{plain};
+/// The variants of a loop that this processor can run, the fastest last, as a std::vector.
+template <class Loops, class Loop = typename Loops::value_type>
+Loops runnable(Loop const& plain, Loop const& avx2, Loop const& avx512) {
+    Loops loops{plain};
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(avx2);
     if (__builtin_cpu_supports("avx512f")) loops.push_back(avx512);
     return loops;
@@ -2627,7 +2655,8 @@ template <class T, std::size_t Bytes = register_bytes, class F>
     using V = SimdVector<T, Bytes>;
     constexpr std::size_t n = width<V, T>;
     if (count >= n)
-        for (std::size_t i = 0; i < count; i += n) f.template operator()<V>(std::min(i, count - n));
+        for (std::size_t i = 0; i < count; i += n)
+            f.template operator()<V>(i < count - n ? i : count - n);
     else if constexpr (n > 1) cover<T, (Bytes > 16 ? Bytes / 2 : 0)>(count, f);
 }
 
@@ -2794,7 +2823,7 @@ void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t
     };
     for (std::size_t i = 0; i < rows; i += n) // the last block may overlap the one before
         for (std::size_t j = 0; j < columns; j += n)
-            block(std::min(i, rows - n), std::min(j, columns - n));
+            block(i < rows - n ? i : rows - n, j < columns - n ? j : columns - n);
 }
 } // namespace xgrad::detail::kernel
 
@@ -2979,6 +3008,10 @@ struct AnyArray {
     bool contiguous = true; // row-major without gaps
 
     AnyArray() = default;
+    [[gnu::noinline]] AnyArray(AnyArray const&) = default;
+    AnyArray(AnyArray&&) = default;
+    [[gnu::noinline]] AnyArray& operator=(AnyArray const&) = default;
+    [[gnu::noinline]] AnyArray& operator=(AnyArray&&) = default;
     /// A row-major layout without memory.
     explicit AnyArray(Shape const& s) : shape(s) { numel = lay_out(shape, strides); }
     struct Number {};
@@ -3179,31 +3212,22 @@ enum class CreationMeta : std::uint8_t {
 };
 
 /// State of a view: its base, and the version of the memory for which its grad_fn is valid.
-/// refresh() is virtual, so that only programs that make views contain it.
 struct ViewInfo : Cached {
     Ref<TensorImpl> base; // never a view itself
     CreationMeta meta;
     std::uint32_t version;
+    /// Updates the grad_fn of the view where its base was changed in place: refresh_from_base(), by
+    /// a pointer, so that only programs that make views contain it.
+    void (*refresh)(TensorImpl& self);
     std::mutex mutex;
 
-    ViewInfo(Ref<TensorImpl> b, CreationMeta m, std::uint32_t v)
-        : base(std::move(b)), meta(m), version(v) {}
-    ViewInfo(ViewInfo const&) = delete;
-    ViewInfo& operator=(ViewInfo const&) = delete;
-    virtual ~ViewInfo() = default;
-
-    /// Updates the grad_fn of the view where its base was changed in place; see view.hpp.
-    XGRAD_FUNCTION virtual void refresh(TensorImpl& self);
+    ViewInfo(Ref<TensorImpl> b, CreationMeta m, std::uint32_t v, void (*f)(TensorImpl&))
+        : base(std::move(b)), meta(m), version(v), refresh(f) {}
+    [[gnu::cold]] static void destroy(ViewInfo* view) noexcept;
 
     /// Locks the grad_fn of the view while it is read or refreshed; no lock without a second
     /// thread.
     [[nodiscard]] std::unique_lock<std::mutex> lock();
-};
-
-/// Deletes a ViewInfo by a cold function: a destructor that is inlined would bring all virtual
-/// functions of the class into every program.
-struct DeleteViewInfo {
-    [[gnu::cold]] void operator()(ViewInfo* view) const noexcept;
 };
 
 /// Shared by the weak handles of a tensor; `tensor` becomes null when the tensor is destroyed.
@@ -3228,7 +3252,7 @@ struct TensorImpl {
     Ref<Node> grad_fn;
     Ref<TensorImpl> grad;
     std::atomic<AccumulateGrad*> accumulator{nullptr};
-    std::unique_ptr<ViewInfo, DeleteViewInfo> view;
+    Owner<ViewInfo> view;
     Ref<WeakCell> weak;
 
     bool only_owners_share() const noexcept { return !weak; }
@@ -3822,6 +3846,7 @@ public:
     AnyTensor open = {};
 
     virtual ~PackedTensor() = default;
+    static void destroy(PackedTensor* packed) noexcept { delete packed; }
     /// Calls unpack, and checks the shape and the scalar type of its result.
     virtual AnyTensor unpacked() const = 0;
 };
@@ -3831,8 +3856,7 @@ struct Packing {
     std::function<std::shared_ptr<void const>(AnyTensor const&)> pack;
     std::function<AnyTensor(void const*)> unpack;
     /// call_pack(), by a pointer, so that only programs with such hooks contain it.
-    std::unique_ptr<PackedTensor> (*packed)(
-        std::shared_ptr<Packing const> self, AnyTensor const& value);
+    Owner<PackedTensor> (*packed)(std::shared_ptr<Packing const> self, AnyTensor const& value);
 
     template <class P, class U>
     Packing(P&& p, U&& u)
@@ -3840,7 +3864,7 @@ struct Packing {
     Packing(Packing const&) = delete;
     Packing& operator=(Packing const&) = delete;
     /// Calls pack, without recording. Throws where pack changes its argument in place.
-    XGRAD_LAZY static std::unique_ptr<PackedTensor> call_pack(
+    XGRAD_LAZY static Owner<PackedTensor> call_pack(
         std::shared_ptr<Packing const> self, AnyTensor const& value);
 };
 
@@ -4009,14 +4033,13 @@ private:
     /// A value that is not bare: the tensor, or what a pack hook made of it.
     struct Rest : detail::Cached {
         AnyTensor value;
-        std::unique_ptr<detail::PackedTensor> packed;
-    };
-    struct DeleteRest { // cold: no program without such values has it beside its other code
-        [[gnu::cold]] void operator()(Rest* rest) const noexcept;
+        detail::Owner<detail::PackedTensor> packed;
+
+        [[gnu::cold]] static void destroy(Rest* rest) noexcept;
     };
     detail::Ref<detail::Storage> storage_; // of a bare array
     std::byte* data_ = nullptr;            // likewise
-    std::unique_ptr<Rest, DeleteRest> rest_;
+    detail::Owner<Rest> rest_;
     std::uint32_t version_ = 0;
     std::uint32_t output_nr_ = operand_nr;
 };
@@ -4065,20 +4088,20 @@ struct Geometry {
     Strides strides;
     std::ptrdiff_t offset; // in bytes, from the base's first element
 
-    static Geometry of(TensorImpl const& base, TensorImpl const& view);
+    XGRAD_LAZY static Geometry of(TensorImpl const& base, TensorImpl const& view);
 
     /// The view of an array with the strides of the base.
-    [[gnu::cold]] AnyArray view_of(AnyArray const& a) const;
+    XGRAD_LAZY [[gnu::cold]] AnyArray view_of(AnyArray const& a) const;
     /// Adds the gradient of a view to that of its base, which has the strides of the base.
-    void scatter_add(AnyArray const& whole, AnyArray const& part) const {
+    XGRAD_LAZY void scatter_add(AnyArray const& whole, AnyArray const& part) const {
         type->scatter_add(view_of(whole), part);
     }
     /// Memory with the strides of the base.
-    [[gnu::cold]] AnyArray like_base() const;
+    XGRAD_LAZY [[gnu::cold]] AnyArray like_base() const;
     /// A copy with the strides of the base.
-    AnyArray copy_like_base(AnyArray const& a) const;
+    XGRAD_LAZY AnyArray copy_like_base(AnyArray const& a) const;
     /// The same geometry in each of `count` bases, which a leading axis counts.
-    [[gnu::cold]] Geometry of_batch(std::size_t count) const;
+    XGRAD_LAZY [[gnu::cold]] Geometry of_batch(std::size_t count) const;
 };
 
 inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) {
@@ -4090,78 +4113,45 @@ inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) {
 /// elements to zero.
 enum class ViewMap { gather, scatter, erase };
 
-class ViewNode final : public Node {
-public:
-    /// The Node of the result of `map`, applied to the tensor at `edge`.
-    ViewNode(
-        std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name)
-        : geometry_(std::move(geometry)), map_(map), edge_(std::move(edge)), name_(name) {
-        set_edges(&edge_, 1);
-        set_accumulates(map == ViewMap::gather);
-    }
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    XGRAD_FUNCTION void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
-    std::string name() const override { return backward_name(name_); }
-
-private:
-    std::shared_ptr<Geometry const> geometry_;
-    ViewMap map_;
-    Edge edge_;
-    std::string_view name_;
-};
+/// The Node of the result of `map`, applied to the tensor at `edge`.
+XGRAD_LAZY Ref<Node> view_node(
+    std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name);
 
 /// Applies a map to a gradient; recorded where the gradient requires one. Also to a batch of them,
 /// with a leading axis.
-[[gnu::cold]] AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry, ViewMap map,
-    AnyTensor const& x, std::string_view name);
+XGRAD_LAZY [[gnu::cold]] AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
+    ViewMap map, AnyTensor const& x, std::string_view name);
 
 /// grad_fn of a base that was changed in place through a view. Edge 0 leads to the old grad_fn of
 /// the base, for the other elements. Edge 1 leads to the grad_fn of the value that was written, for
 /// the view's elements.
-class CopySlices final : public Node {
-public:
-    CopySlices(std::shared_ptr<Geometry const> geometry, Edge base, Edge written)
-        : geometry_(std::move(geometry)), edges_{std::move(base), std::move(written)} {
-        set_edges(edges_, 2);
-    }
-
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    XGRAD_FUNCTION void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
-    std::string name() const override { return "CopySlices"; }
-
-private:
-    std::shared_ptr<Geometry const> geometry_;
-    Edge edges_[2];
-};
+XGRAD_LAZY Ref<Node> copy_slices_node(
+    std::shared_ptr<Geometry const> geometry, Edge base, Edge written);
 
 /// Moves `retain_grad` of a tensor to the Node that becomes its grad_fn.
-[[gnu::cold]] void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr);
+XGRAD_LAZY [[gnu::cold]] void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr);
 
 /// The Node of a view, with an edge to the gradient of its base.
-Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base);
-void set_grad_fn(TensorImpl& view, Ref<Node> node);
+XGRAD_LAZY Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base);
+XGRAD_LAZY void set_grad_fn(TensorImpl& view, Ref<Node> node);
 
 /// Throws: after an in-place change of this view its gradient would bypass the Function that
 /// returned it.
-[[noreturn, gnu::cold]] void fail_in_custom_function(TensorImpl const& view, std::string_view what);
+XGRAD_LAZY [[noreturn, gnu::cold]] void fail_in_custom_function(
+    TensorImpl const& view, std::string_view what);
 
 inline bool made_unrecorded(CreationMeta meta) {
     return meta == CreationMeta::in_no_grad || meta == CreationMeta::in_inference;
 }
 /// Throws for a recorded in-place change of a view that was not recorded.
-[[noreturn, gnu::cold]] void fail_unrecorded_view(CreationMeta meta, std::string_view what);
+XGRAD_LAZY [[noreturn, gnu::cold]] void fail_unrecorded_view(
+    CreationMeta meta, std::string_view what);
 
 /// Sets the grad_fn of a view and marks it as up to date.
-void renew_view(TensorImpl& view, Ref<Node> node) noexcept;
+XGRAD_LAZY void renew_view(TensorImpl& view, Ref<Node> node) noexcept;
 
 /// Makes `t` a view of `of`, or of its base where `of` is a view.
-void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = false);
+XGRAD_LAZY void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = false);
 
 /// The view that `view_of` computes of a row-major array, which is how gradients are stored.
 template <class ViewOf>
@@ -4182,9 +4172,8 @@ AnyTensor record_part(
     std::string_view name, AnyTensor const& x, TypeInfo const& type, ViewOf view_of) {
     AnyTensor view = tensor_of(type, view_of(x.impl().array));
     if (recording() && x.requires_grad())
-        view.impl().grad_fn =
-            Ref<Node>(new ViewNode(view_geometry(*x.impl().type, x.shape(), type, view_of),
-                ViewMap::gather, gradient_edge(x), name));
+        view.impl().grad_fn = view_node(view_geometry(*x.impl().type, x.shape(), type, view_of),
+            ViewMap::gather, gradient_edge(x), name);
     return view;
 }
 /// The same as a view of x.
@@ -4223,15 +4212,6 @@ XGRAD_LAZY void check_hook_count(std::size_t got, std::size_t expected);
 /// Replaces gradients by the results of a Node hook. An empty list keeps them. An undefined element
 /// stops its gradient.
 XGRAD_LAZY void take_hook_results(std::span<AnyTensor> gradients, Gradients after);
-
-/// Text for messages: " It is the backward pass of Mul(Sqrt(a), number)."
-XGRAD_LAZY [[gnu::cold]] std::string expression_clause(Node const& node);
-
-XGRAD_LAZY [[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor const> results);
-
-/// apply() in anomaly mode.
-XGRAD_LAZY [[gnu::cold]] void apply_in_anomaly_mode(
-    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results);
 
 /// True for a Node that run_observed_node() must run: it has hooks, or anomaly mode is on.
 inline bool is_observed(Node const& node) noexcept {
@@ -4336,16 +4316,16 @@ inline constinit thread_local GraphTask* current_pass = nullptr;
 /// True for a Node that the running pass runs, or of which it captures a gradient.
 bool pass_reaches(Node const& node);
 /// Data of a hook, which live as long as the running pass; null at first.
-std::shared_ptr<void>& pass_data(Identity of);
+XGRAD_LAZY std::shared_ptr<void>& pass_data(Identity of);
 /// Calls f where an exception ends the running pass, as the handler of that exception:
 /// std::current_exception() is it. f must not throw.
-void on_pass_failure(std::function<void()> f);
+XGRAD_LAZY void on_pass_failure(std::function<void()> f);
 
 } // namespace detail
 
 /// Calls f at the end of the running backward pass, after all gradients are accumulated, in the
 /// order of queueing. Throws outside a pass: call it from a hook or a Node.
-void queue_callback(std::function<void()> f);
+XGRAD_LAZY void queue_callback(std::function<void()> f);
 
 } // namespace xgrad
 
@@ -4391,7 +4371,8 @@ AnyTensor linear_combination(
     AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b = nullptr);
 
 /// SecondOrder::record_linear.
-void record_linear(AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b);
+XGRAD_LAZY void record_linear(
+    AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b);
 
 /// Forward mode for a Node with only a backward pass. The backward pass is linear in its gradients,
 /// and its transpose takes tangents to tangents. `outputs` are zeros with the shapes of the Node's
@@ -4399,8 +4380,8 @@ void record_linear(AnyTensor const& value, double factor, AnyTensor const& a, An
 void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
-/// Links the code of second derivatives, which fused_gradient_node.hpp defines. A program that
-/// never calls it does not contain that code.
+/// Links the code of second derivatives, which fused_gradient_node.hpp defines. A
+/// program that never calls it does not contain that code.
 XGRAD_LAZY void link_second_order() noexcept;
 /// The same for forward mode, which uses second derivatives.
 XGRAD_LAZY void link_forward_mode() noexcept;
@@ -4636,6 +4617,15 @@ template <class P> struct Mask {
         decltype(SimdVector<P, width * sizeof(P)>{} < SimdVector<P, width * sizeof(P)>{});
     vector m;
 
+    /// Stops a condition on a batch at compile time.
+    template <class Condition>
+        requires std::same_as<Condition, bool>
+    explicit operator Condition() const {
+        static_assert(!std::same_as<Condition, bool>,
+            "this function branches on values, so it cannot run on batches: write "
+            "xg::map(xg::with_branches, f, ...), or where(condition, a, b) instead of the branch");
+        return {};
+    }
     /// Writes `width` elements, each true or false.
     XGRAD_INLINE void store(bool* p) const {
         if constexpr (width == 1) *p = m;
@@ -6696,13 +6686,6 @@ template <Number X> struct OperandTraits<X> {
 template <class X> using operand_type = typename OperandTraits<std::remove_cvref_t<X>>::type;
 template <class X>
 concept OperandLike = requires { typename operand_type<X>; };
-/// xt::keep and xt::drop.
-template <class I>
-concept XtensorList = requires(I i) { i.normalize(std::size_t{}); };
-/// A list of positions of an axis.
-template <class I>
-concept TensorIndex =
-    XtensorList<I> || (Operand<I> && std::same_as<typename I::scalar, std::int64_t>);
 template <class X> using kind_in = typename operand_type<X>::kind;
 
 /// The operands of an Expression: a tuple that is cheaper to compile than std::tuple.
@@ -6750,10 +6733,6 @@ template <class... X>
 concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
 
 namespace detail {
-/// Throws ShapeError if an argument of an operation does not broadcast with another one.
-void check_broadcasts(std::string_view operation, std::string_view argument, Shape const& shape,
-    std::string_view other, Shape const& shape_of_other);
-
 /// Throws an Error if an argument of an operation is an undefined tensor.
 template <class X>
 void check_defined(std::string_view operation, X const& x, std::size_t argument = 0) {
@@ -6861,9 +6840,6 @@ template <class Op, class... X> inline constexpr bool is_expression<Expression<O
 /// rules are called. evaluate_at_once() says what an operation does to them.
 template <class X>
 concept EvaluatedAtOnce = requires { typename std::remove_cvref_t<X>::evaluated_at_once; };
-} // namespace detail
-
-namespace detail {
 
 /// The codomain of the first signature.
 template <class Domain> struct FirstCodomain {};
@@ -6934,7 +6910,6 @@ auto apply(X const&... x) {
 }
 
 } // namespace xgrad
-
 
 // ======== xgrad/tensor/inplace_forms.hpp
 // In-place forms of operations as members of Tensor: x.exp_() writes exp(x) into the memory of x.
@@ -8188,14 +8163,17 @@ private:
 
 
 // ======== xgrad/expr/dual.hpp
-// Dual numbers: a batch and its tangent, the derivative in one direction. The same rules that give
-// gradients, called with dual numbers, give tangents (forward mode) and second derivatives.
+// Rules on dual numbers (simd/dual_number.hpp). The same rules that give gradients, called with
+// dual numbers, give tangents (forward mode) and second derivatives. on_duals() applies an
+// operation to dual numbers of any kind by its rule. A rule computes on batches: a C++ number is
+// one lane of a batch.
 //
-// Shapes: none are needed: an element is a number of a batch.
-// Gradients: the tangent is the derivative in the direction of the tangents of the arguments. Where
+// Shapes: none are needed: an element is a number, or a number of a batch.
+// Gradients: tangent i is the derivative in the direction of the tangents i of the arguments. Where
 // several arguments are dual numbers, one with the tangent 0 contributes 0, also if its derivative
 // is infinite.
-// Errors: none are thrown. Arguments outside of the domain of the operation do not compile.
+// Errors: none are thrown. Arguments outside of the domain of the operation, and dual numbers of
+// different numbers of tangents or precisions in one operation, do not compile.
 //
 // Read next: walk.hpp.
 
@@ -8353,68 +8331,238 @@ template <std::size_t From, std::size_t Count>
 inline constexpr OperandMask operand_range = operands_from(From, Count);
 } // namespace xgrad::detail
 
+
+// ======== xgrad/simd/dual_number.hpp
+// Dual numbers as data: a value and its tangents, the derivatives in N directions. The rules that
+// they are computed by are expr/dual.hpp; <xgrad/dual.hpp> is for programs of their own.
+//
+// Shapes: none are needed: an element is a number, or a number of a batch.
+// Gradients: tangent i is the derivative in direction i.
+// Errors: none are thrown. More than 64 tangents of batches do not compile.
+
+namespace xgrad {
+
+template <class V, std::size_t N = 1> struct Dual;
+
+namespace detail {
+
+template <class X> inline constexpr std::size_t dual_depth = 0;
+template <class V, std::size_t N>
+inline constexpr std::size_t dual_depth<Dual<V, N>> = 1 + dual_depth<V>;
+template <class X> inline constexpr bool is_dual = dual_depth<X> > 0;
+
+/// The kind and the precision of a part of a dual number.
+template <class V> struct PartOf {
+    using kind = kind_of<V>;
+    using precision = precision_of<V>;
+};
+template <class K, class P> struct BatchPart {
+    using kind = K;
+    using precision = P;
+    static constexpr bool is_part = true;
+};
+template <class P> struct PartOf<simd::Mask<P>> : BatchPart<B, P> {};
+template <class P> struct PartOf<simd::Batch<P>> : BatchPart<R, P> {};
+template <class P> struct PartOf<simd::ComplexBatch<P>> : BatchPart<C, P> {};
+template <class V, std::size_t N> struct PartOf<Dual<V, N>> : PartOf<V> {
+    static constexpr bool is_part = true;
+};
+
+/// A value of kind L that is made as V is: a number, a batch or a dual number. A mask has no
+/// tangents.
+template <class L, class V> struct OfKind {
+    using type = typename L::template over<precision_of<V>>;
+};
+template <class L, class V>
+    requires requires { V::width; }
+struct OfKind<L, V> {
+    using P = typename PartOf<V>::precision;
+    using type = simd::batch_of<typename L::template over<P>, P>;
+};
+template <class L, class V, std::size_t N> struct OfKind<L, Dual<V, N>> {
+    using type = Dual<typename OfKind<L, V>::type, N>;
+};
+template <class V, std::size_t N> struct OfKind<B, Dual<V, N>> : OfKind<B, V> {};
+template <class L, class V> using of_kind = typename OfKind<L, V>::type;
+
+/// The type at the bottom of nested dual numbers.
+template <class V> struct BottomOf {
+    using type = V;
+};
+template <class V, std::size_t N> struct BottomOf<Dual<V, N>> : BottomOf<V> {};
+
+/// Which tangents may differ from 0. Of batches a mask says so, which is a constant to the compiler
+/// where code does not branch: tangents that are 0 cost nothing (benchmarks/map.cpp, row a1).
+template <bool tracked> struct Support {
+    std::uint64_t mask;
+    bool unknown; // a tangent of the mask may be 0 nevertheless, as that of a constant operand
+
+    XGRAD_INLINE static constexpr Support none() { return {0, false}; }
+    XGRAD_INLINE static constexpr Support all() { return {~std::uint64_t{0}, true}; }
+    XGRAD_INLINE static constexpr Support one(std::size_t i) {
+        return {std::uint64_t{1} << i, false};
+    }
+    XGRAD_INLINE constexpr bool has(std::size_t i) const { return mask >> i & 1; }
+    XGRAD_INLINE friend constexpr Support operator|(Support a, Support b) {
+        return {a.mask | b.mask, a.unknown || b.unknown};
+    }
+};
+template <> struct Support<false> {
+    static constexpr bool unknown = true;
+    XGRAD_INLINE static constexpr Support none() { return {}; }
+    XGRAD_INLINE static constexpr Support all() { return {}; }
+    XGRAD_INLINE static constexpr Support one(std::size_t) { return {}; }
+    XGRAD_INLINE constexpr bool has(std::size_t) const { return true; }
+    XGRAD_INLINE friend constexpr Support operator|(Support a, Support) { return a; }
+};
+
+} // namespace detail
+
+/// N tangents of type V, indexed from 0; 0 where nothing is given.
+template <class V, std::size_t N> class Tangents {
+public:
+    /// Which tangents may differ from 0.
+    using Support = detail::Support<!Number<typename detail::BottomOf<V>::type>>;
+    static_assert(N <= 64 || std::is_empty_v<Support>, "a dual number of batches has at most 64 "
+                                                       "tangents");
+
+    XGRAD_INLINE Tangents() : Tangents(Support::none(), zero) {}
+    /// All tangents are t.
+    template <class T>
+        requires std::convertible_to<T, V>
+    XGRAD_INLINE Tangents(T const& t)
+        : Tangents(Support::all(), [&](std::size_t) XGRAD_LAMBDA_INLINE { return V(t); }) {}
+    template <class W>
+        requires(!std::same_as<W, V> && std::convertible_to<W, V>)
+    XGRAD_INLINE Tangents(Tangents<W, N> const& t)
+        : Tangents(t.support(), [&](std::size_t i) XGRAD_LAMBDA_INLINE { return V(t[i]); }) {}
+    /// Tangent i is f(i) where the support has i, and 0 where not.
+    template <class F>
+    XGRAD_INLINE Tangents(Support support, F const& f)
+        : Tangents(support, f, std::make_index_sequence<N>{}) {}
+
+    XGRAD_INLINE V const& operator[](std::size_t i) const { return at_[i]; }
+    V const* begin() const { return at_; }                    // the first tangent
+    V const* end() const { return at_ + N; }                  // behind the last one
+    static constexpr std::size_t size() { return N; }         // the number of tangents
+    XGRAD_INLINE Support support() const { return support_; } // which may differ from 0
+
+    XGRAD_INLINE friend Tangents operator+(Tangents const& a, Tangents const& b) {
+        return Tangents(a.support_ | b.support_, [&](std::size_t i) XGRAD_LAMBDA_INLINE {
+            return !a.support_.has(i) ? b[i] : !b.support_.has(i) ? a[i] : a[i] + b[i];
+        });
+    }
+
+private:
+    template <class F, std::size_t... I>
+    XGRAD_INLINE Tangents(Support support, F const& f, std::index_sequence<I...>)
+        : at_{support.has(I) ? f(I) : V(0)...}, support_(support) {}
+    XGRAD_INLINE static V zero(std::size_t) { return V(0); }
+
+    V at_[N];
+    [[no_unique_address]] Support support_;
+};
+template <class V> class Tangents<V, 0> {
+public:
+    using Support = detail::Support<false>;
+    Tangents() = default;
+    template <class T> XGRAD_INLINE Tangents(T const&) {}
+    template <class F> XGRAD_INLINE Tangents(Support, F const&) {}
+    XGRAD_INLINE V operator[](std::size_t) const { return V(0); }
+    static constexpr std::size_t size() { return 0; }
+    XGRAD_INLINE Support support() const { return {}; }
+    XGRAD_INLINE friend Tangents operator+(Tangents, Tangents) { return {}; }
+};
+
+/// A value and its tangents, the derivatives in N directions. V is float, double, a complex number,
+/// a batch or a Dual. Operators and xgrad's elementwise functions take it; call them without a
+/// namespace: `using std::sin; y = sin(x);`.
+template <class V, std::size_t N> struct Dual {
+    using operand_tag = void;
+    using evaluated_at_once = void;
+    using kind = typename detail::PartOf<V>::kind;
+    using precision = typename detail::PartOf<V>::precision;
+    using value_type = V;
+    V value;                // the value
+    Tangents<V, N> tangent; // tangent[i] is the derivative in direction i
+
+    Dual() = default;
+    /// A constant: its tangents are 0.
+    template <class X>
+        requires(std::convertible_to<X, V> && detail::dual_depth<X> <= detail::dual_depth<V>)
+    XGRAD_INLINE Dual(X const& x) : value(x) {}
+    /// A real number as a complex one.
+    template <class W>
+        requires(!std::same_as<W, V> && std::convertible_to<W, V>)
+    XGRAD_INLINE Dual(Dual<W, N> const& x) : value(x.value), tangent(x.tangent) {}
+    XGRAD_INLINE Dual(V const& v, Tangents<V, N> const& t) : value(v), tangent(t) {}
+    /// The argument of a function: its tangent `direction` is 1, and the others are 0.
+    XGRAD_INLINE static Dual variable(V const& v, std::size_t direction = 0) {
+        return {
+            v, Tangents<V, N>(Tangents<V, N>::Support::one(direction),
+                   [&](std::size_t i) XGRAD_LAMBDA_INLINE { return V(i == direction ? 1 : 0); })};
+    }
+
+    template <class X> XGRAD_INLINE Dual& operator+=(X const& x) { return *this = *this + x; }
+    template <class X> XGRAD_INLINE Dual& operator-=(X const& x) { return *this = *this - x; }
+    template <class X> XGRAD_INLINE Dual& operator*=(X const& x) { return *this = *this * x; }
+    template <class X> XGRAD_INLINE Dual& operator/=(X const& x) { return *this = *this / x; }
+};
+template <class V> Dual(V, V) -> Dual<V, 1>;
+template <class V, std::size_t N> XGRAD_INLINE Dual<V, N> zero_like(Dual<V, N> const&) { return 0; }
+
+namespace detail {
+
+template <class X> XGRAD_INLINE X value_of(X const& x) { return x; }
+template <class V, std::size_t N> XGRAD_INLINE V value_of(Dual<V, N> const& x) { return x.value; }
+
+// A C++ number beside a batch: rules compute on batches, whose first lane is the number.
+template <class T> XGRAD_INLINE auto to_batch(T x) {
+    using P = precision_of<T>;
+    if constexpr (std::same_as<T, bool>) return simd::Batch<double>(x) != 0;
+    else return simd::batch_of<T, P>(x);
+}
+template <class P> XGRAD_INLINE P first_lane(simd::Batch<P> x) {
+    if constexpr (simd::Batch<P>::width == 1) return x.v;
+    else return x.v[0];
+}
+template <class P> XGRAD_INLINE bool first_lane(simd::Mask<P> m) {
+    if constexpr (simd::Mask<P>::width == 1) return m.m;
+    else return m.m[0] != 0;
+}
+template <class P> XGRAD_INLINE std::complex<P> first_lane(simd::ComplexBatch<P> z) {
+    return {first_lane(z.re), first_lane(z.im)};
+}
+template <Number A> XGRAD_INLINE A first_lane(A a) { return a; }
+
+} // namespace detail
+} // namespace xgrad
+
 namespace xgrad {
 
 namespace detail {
 
-// The kinds and the precisions of batches in rules.
-template <class P> struct RuleValue<simd::Mask<P>> {
-    using kind = B;
-    using precision = P;
-};
-template <class P> struct RuleValue<simd::Batch<P>> {
-    using kind = R;
-    using precision = P;
-};
-template <class P> struct RuleValue<simd::ComplexBatch<P>> {
-    using kind = C;
-    using precision = P;
-};
-} // namespace detail
-
-/// A batch and its tangent. The functions that rules call take it as they take a tensor: express()
-/// applies their operations at once.
-template <class Batch> struct Dual {
-    using operand_tag = void;
-    using evaluated_at_once = void;
-    using kind = typename detail::RuleValue<Batch>::kind;
-    using precision = typename detail::RuleValue<Batch>::precision;
-    Batch value, tangent; // `value` is the batch, `tangent` its directional derivative
-};
-template <class Batch> XGRAD_INLINE Batch zero_like(Dual<Batch>) { return 0; }
-
-namespace detail {
-
-template <class X> inline constexpr bool is_dual = false;
-template <class Batch> inline constexpr bool is_dual<Dual<Batch>> = true;
-template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is_dual<X>} + ...);
-
-template <class Batch> struct RuleValue<Dual<Batch>> : RuleValue<Batch> {};
-
-template <class X> XGRAD_INLINE X value_of(X x) { return x; }
-template <class Batch> XGRAD_INLINE Batch value_of(Dual<Batch> x) { return x.value; }
-
-/// Promotes a value to a batch of kind L.
-template <class L, class P, class X> XGRAD_INLINE batch_for<L, P> lifted(X x) {
-    return batch_for<L, P>(x);
-}
-template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> lifted(Dual<Batch> x) {
-    return {batch_for<L, P>(x.value), batch_for<L, P>(x.tangent)};
-}
+// Rules see batches and dual numbers.
+template <class V>
+    requires requires { PartOf<V>::is_part; }
+struct RuleValue<V> : PartOf<V> {};
+template <> struct RuleValue<bool> : PartOf<bool> {}; // compared numbers
 
 /// Projects a gradient to the kind of an operand: its real part if the operand is real.
-template <class L, class P> XGRAD_INLINE batch_for<L, P> project(simd::Batch<P> g) { return g; }
-template <class L, class P> XGRAD_INLINE batch_for<L, P> project(simd::ComplexBatch<P> g) {
-    if constexpr (std::same_as<L, C>) return g;
-    else return g.re;
-}
-template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> project(Dual<Batch> g) {
-    return {project<L, P>(g.value), project<L, P>(g.tangent)};
+template <class L, class V> XGRAD_INLINE of_kind<L, V> project(V const& g) {
+    if constexpr (std::same_as<of_kind<L, V>, V>) return g;
+    else if constexpr (requires { g.re; }) return g.re;
+    else if constexpr (requires { g.tangent; })
+        return {project<L>(g.value),
+            decltype(of_kind<L, V>::tangent)(g.tangent.support(),
+                [&](std::size_t i) XGRAD_LAMBDA_INLINE { return project<L>(g.tangent[i]); })};
+    else if constexpr (std::same_as<L, C>) return g;
+    else return g.real();
 }
 
 /// The tangent of a gradient: 0 if the gradient is no dual number.
-template <class Batch> XGRAD_INLINE Batch tangent_of(Dual<Batch> g) { return g.tangent; }
-template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
+template <class V> XGRAD_INLINE V tangent_of(Dual<V> const& g) { return g.tangent[0]; }
+template <class V> XGRAD_INLINE V tangent_of(V const&) { return 0; }
 
 template <std::size_t> using Integer = Z;
 /// True if a derivative may be infinite where the value is finite. An operation that maps integers
@@ -8431,81 +8579,124 @@ inline constexpr bool is_unit = std::same_as<D, One> || std::same_as<D, MinusOne
                                 std::same_as<D, ImaginaryUnit> || std::same_as<D, Nothing>;
 template <class M, class W> inline constexpr bool is_unit<selected<M, W>> = is_unit<W>;
 
+/// True where a value and all its tangents are 0.
+template <class V> XGRAD_INLINE auto is_zero(V const& v) { return v == 0; }
+template <class V, std::size_t N> XGRAD_INLINE auto is_zero(Dual<V, N> const& x) {
+    auto zero = is_zero(x.value);
+    for (std::size_t i = 0; i < N; ++i) zero = zero && is_zero(x.tangent[i]);
+    return zero;
+}
+
 XGRAD_INLINE auto operator+(Nothing, auto t) { return t; }
 XGRAD_INLINE auto operator+(auto t, Nothing) { return t; }
 XGRAD_INLINE Nothing operator+(Nothing, Nothing) { return {}; }
 
-/// Applies an operation to arguments of its signature, some of which are dual numbers.
-template <class Signature> struct OnDuals;
-template <class Y, class... L> struct OnDuals<Y(L...)> {
-    /// The value; it may differ by a rounding, as in any backward pass.
-    template <class P, class Op, class... X>
-    XGRAD_INLINE static batch_for<Y, P> value(Op const& op, X... x) {
-        return batch_for<Y, P>(op.value(value_of(x)...));
+template <class Signature, class V> struct OnNumbers; // <xgrad/dual.hpp>
+template <class Op, class... X> auto on_duals(Op const& op, X const&... x);
+
+/// Applies an operation to arguments of its signature, some of which are dual numbers of this type,
+/// up to their kinds.
+template <class Signature, class Argument> struct OnDuals;
+template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), Dual<V, N>> {
+    using Value = of_kind<Y, V>;
+    static constexpr bool of_numbers = Number<V>;
+
+    /// The value; on batches with tangents it may differ by a rounding, as in any backward pass.
+    template <class Op, class... X> XGRAD_INLINE static Value value(Op const& op, X const&... x) {
+        return compute(op, value_of(x)...);
     }
-    template <class P, class Op, class A, class B>
-        requires has_factor<Op>
-    XGRAD_INLINE static batch_for<Y, P> value(Op const& op, A a, B b) {
-        return value_of(a) * op.factor(value_of(b));
-    }
-    /// The tangent of the result y. If `guarded`, an argument whose tangent is 0 contributes 0 even
-    /// if its derivative is infinite, because it may be a constant.
-    template <class P, bool guarded, class Op, class... X>
-    XGRAD_INLINE static batch_for<Y, P> tangent(Op const& op, batch_for<Y, P> y, X... x) {
+    /// The tangents of the result y. If `guarded`, an argument whose tangent is 0 contributes 0
+    /// even if its derivative is infinite, because it may be a constant.
+    template <bool guarded, class Op, class... X>
+    XGRAD_INLINE static Tangents<Value, N> tangent(Op const& op, Value const& y, X const&... x) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-            return (Nothing{} + ... + part<I, P, guarded>(op, x, y, x...));
+            if constexpr (N > 0) return (nothing + ... + part<I, guarded>(op, x, y, x...));
+            else return Tangents<Value, N>();
         }(std::index_sequence_for<X...>{});
     }
-    /// The result for arguments of any kinds, promoted as the signature says.
-    template <class P, class Op, class... X> XGRAD_INLINE static auto result(Op const& op, X... x) {
-        return promoted<P>(op, lifted<L, P>(x)...);
+    template <class Op, class... X> XGRAD_INLINE static auto result(Op const& op, X const&... x) {
+        auto const y = value(op, x...);
+        constexpr std::size_t duals = (std::size_t{is_tangent<X>} + ...);
+        if constexpr (takes_gradients<Y> && duals > 0) {
+            constexpr bool guarded = duals > 1 && has_poles<Op, std::index_sequence_for<X...>>;
+            return Dual<Value, N>{y, tangent<guarded>(op, y, x...)};
+        } else return y;
+    }
+    /// An argument of kind A: a dual number, or a value without tangents.
+    template <class A, class X> XGRAD_INLINE static auto argument(X const& x) {
+        if constexpr (dual_depth<X> == dual_depth<Dual<V, N>>) return of_kind<A, Dual<V, N>>(x);
+        else return of_kind<A, V>(x);
     }
 
 private:
-    template <class P, class Op, class... X>
-    XGRAD_INLINE static auto promoted(Op const& op, X... x) {
-        auto const y = value<P>(op, x...);
-        if constexpr (takes_gradients<Y> && count_duals<X...> > 0) {
-            constexpr bool guarded =
-                count_duals<X...> > 1 && has_poles<Op, std::index_sequence_for<X...>>;
-            return Dual<batch_for<Y, P>>{y, tangent<P, guarded>(op, y, x...)};
-        } else return y;
+    template <class X> static constexpr bool is_tangent = dual_depth<X> == dual_depth<Dual<V, N>>;
+
+    template <class Op, class... X> XGRAD_INLINE static Value compute(Op const& op, X const&... x) {
+        if constexpr ((is_dual<X> || ...)) return on_duals(op, x...);
+        else if constexpr (!of_numbers) {
+            if constexpr (has_factor<Op> && N > 0) return divide(op, x...);
+            else return Value(op.value(x...));
+        } else return OnNumbers<Y(L...), V>::value(op, x...);
     }
-    /// The contribution of argument I to the tangent.
-    template <std::size_t I, class P, bool guarded, class Op, class Xi, class... X>
-    XGRAD_INLINE static auto part(Op const& op, Xi xi, batch_for<Y, P> y, X... x) {
-        if constexpr (is_dual<Xi>) {
+    template <class Op, class A, class D>
+    XGRAD_INLINE static Value divide(Op const& op, A const& a, D const& b) {
+        return a * op.factor(b);
+    }
+    /// The contribution of argument I to the tangents.
+    template <std::size_t I, bool guarded, class Op, class Xi, class... X>
+    XGRAD_INLINE static auto part(Op const& op, Xi const& xi, Value const& y, X const&... x) {
+        if constexpr (!is_tangent<Xi> || N == 0) return nothing;
+        else return part<I, guarded>(op, xi.tangent, y, x...);
+    }
+    template <std::size_t I, bool guarded, class Op, class W, class... X>
+    XGRAD_INLINE static Tangents<Value, N> part(
+        Op const& op, Tangents<W, N> const& tangent, Value const& y, X const&... x) {
+        if constexpr (of_numbers) {
+            return OnNumbers<Y(L...), V>::template part<I, guarded>(op, tangent, y, value_of(x)...);
+        } else {
             auto const d = op.partial(wrt<I>{}, y, value_of(x)...);
-            auto const t = project<Y, P>(push(xi.tangent, d));
-            if constexpr (guarded && !is_unit<std::remove_const_t<decltype(d)>>)
-                return where(xi.tangent == 0, zero_like(t), t);
-            else return t;
-        } else return nothing;
+            auto const support = tangent.support();
+            return Tangents<Value, N>(support, [&](std::size_t i) XGRAD_LAMBDA_INLINE {
+                auto const& t = tangent[i];
+                Value const part = project<Y>(push(t, d));
+                if constexpr (guarded && !is_unit<std::remove_const_t<decltype(d)>>)
+                    if (support.unknown) return Value(where(is_zero(t), zero_like(part), part));
+                return part;
+            });
+        }
     }
 };
 
-template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X... x) {
-    return OnDuals<signature_for<Op, typename RuleValue<X>::kind...>>::template result<
-        widest_precision<typename RuleValue<X>::precision...>>(op, x...);
+/// The first argument with the most levels of dual numbers.
+template <class Found> constexpr auto deepest_dual() { return std::type_identity<Found>{}; }
+template <class Found, class X, class... More> constexpr auto deepest_dual() {
+    return deepest_dual<std::conditional_t<(dual_depth<X> > dual_depth<Found>), X, Found>,
+        More...>();
+}
+
+template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X const&... x) {
+    using Deepest = typename decltype(deepest_dual<X...>())::type;
+    using Signature = signature_for<Op, typename RuleValue<X>::kind...>;
+    using On = OnDuals<Signature, Deepest>;
+    return [&]<class Y, class... L>(std::type_identity<Y(L...)>) XGRAD_LAMBDA_INLINE {
+        return On::result(op, On::template argument<L>(x)...);
+    }(std::type_identity<Signature>{});
 }
 
 } // namespace detail
 
 /// Called by express() where an argument is a dual number.
 template <class Op, class... X>
-    requires(detail::count_duals<X...> > 0)
-XGRAD_INLINE auto evaluate_at_once(Op const& op, X... x) {
+    requires(detail::is_dual<X> || ...)
+XGRAD_INLINE auto evaluate_at_once(Op const& op, X const&... x) {
     return detail::on_duals(op, x...);
 }
 // A rule may combine a dual number with values that have no tangent.
-template <class P> struct detail::OperandTraits<simd::Mask<P>> {
-    using type = simd::Mask<P>;
-};
-template <class P> struct detail::OperandTraits<simd::Batch<P>> {
-    using type = simd::Batch<P>;
-};
-template <class P> struct detail::OperandTraits<simd::ComplexBatch<P>> {
-    using type = simd::ComplexBatch<P>;
+template <class X>
+    requires(
+        requires { X::width; } && requires { detail::PartOf<X>::is_part; })
+struct detail::OperandTraits<X> {
+    using type = X;
 };
 
 } // namespace xgrad
@@ -8520,11 +8711,14 @@ using value_at = std::conditional_t<is_dual<V> && wants_gradient<X>,
 
 /// The partial with respect to the first argument, where a rule computes it together with the
 /// value: by value_and_partial(x), or by factor(b), which says that the value is a * factor(b).
+/// Or those of all arguments, by value_and_partials(p, x...), which sets p of type partials.
 /// Values stores it from evaluate() to backpropagate().
 struct NoPartial {};
 template <class E, class V> struct SharedPartial {
     using type = NoPartial;
 };
+template <class Op>
+inline constexpr bool has_partials = requires { typename Op::template partials<double>; };
 template <class E, std::size_t I, class V>
 using argument_batch =
     batch_for<typename ArgumentOf<I, typename E::signature>::type, typename V::precision>;
@@ -8537,6 +8731,11 @@ struct SharedPartial<Expression<Op, X>, V> {
         decltype(std::declval<Op const&>()
                      .value_and_partial(std::declval<argument_batch<Expression<Op, X>, 0, V>>())
                      .second);
+};
+template <class Op, class... X, class V>
+    requires(!is_dual<V> && has_partials<Op>)
+struct SharedPartial<Expression<Op, X...>, V> {
+    using type = typename Op::template partials<typename V::precision>;
 };
 template <class Op, class X, class Y, class V>
     requires(!is_dual<V> && has_factor<Op>)
@@ -8561,8 +8760,9 @@ template <class Op, class... X, class V> struct Values<Expression<Op, X...>, V> 
 
 /// The value of operand I, promoted to the argument kind of the operation's signature.
 template <std::size_t I, class E, class V> XGRAD_INLINE auto argument(Values<E, V> const& v) {
-    return lifted<typename ArgumentOf<I, typename E::signature>::type, typename V::precision>(
-        get<I>(v.x).y);
+    auto const& y = get<I>(v.x).y;
+    return of_kind<typename ArgumentOf<I, typename E::signature>::type,
+        std::remove_cvref_t<decltype(y)>>(y);
 }
 
 /// True if an expression has expensive parts: these are not evaluated again for the next batch if
@@ -8630,13 +8830,12 @@ XGRAD_INLINE void evaluate_at(Expression<Op, X...> const& e, Load const& load,
     constexpr auto first = first_operands<X...>();
     (evaluate<At + first[I], gradients>(get<I>(e.x), load, get<I>(v.x), invariant), ...);
     if constexpr (is_dual<V>) {
-        using On = OnDuals<typename E::signature>;
-        auto const y = saved ? load.template saved_result<E>()
-                             : On::template value<P>(e.op, argument<I>(v)...);
+        using On = OnDuals<typename E::signature, V>;
+        auto const y = saved ? load.template saved_result<E>() : On::value(e.op, argument<I>(v)...);
         if constexpr (wants_gradient<E>) {
             constexpr bool alone = (std::size_t{wants_gradient<X>} + ...) == 1;
             v.y.value = y;
-            v.y.tangent = On::template tangent<P, !alone>(e.op, y, argument<I>(v)...);
+            v.y.tangent = On::template tangent<!alone>(e.op, y, argument<I>(v)...);
             if (alone && has_poles<Op, std::index_sequence<I...>> &&
                 !load.moves(operand_range<At, E::operand_count>))
                 v.y.tangent = 0; // even where the derivative is infinite
@@ -8645,6 +8844,8 @@ XGRAD_INLINE void evaluate_at(Expression<Op, X...> const& e, Load const& load,
         if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(invariant)) [[likely]]
             v.partial = e.op.factor(argument<1>(v));
         v.y = argument<0>(v) * v.partial;
+    } else if constexpr (gradients && has_partials<Op>) {
+        v.y = e.op.value_and_partials(v.partial, argument<I>(v)...);
     } else if constexpr (gradients && shares_partial<E, V>) {
         auto const [y, partial] = e.op.value_and_partial(argument<I>(v)...);
         v.y = y;
@@ -8659,6 +8860,7 @@ XGRAD_INLINE auto partial_at(Expression<Op, X...> const& e,
     Values<Expression<Op, X...>, V> const& v, std::index_sequence<J...>) {
     if constexpr (!shares_partial<Expression<Op, X...>, V>)
         return e.op.partial(wrt<I>{}, v.y, argument<J>(v)...);
+    else if constexpr (has_partials<Op>) return v.partial.template at<I>();
     else if constexpr (I == 0) return v.partial;
     else return e.op.partial(wrt<I>{}, v.y, argument<J>(v)..., v.partial);
 }
@@ -8694,9 +8896,7 @@ XGRAD_INLINE void backpropagate_to(Expression<Op, X...> const& e,
     if constexpr (wants_gradient<Xi>)
         if (wanted & operand_range<At, Xi::operand_count>)
             backpropagate<At>(get<I>(e.x), get<I>(v.x),
-                project<typename Xi::kind, typename V::precision>(
-                    pull(g, partial_at<I>(e, v, all))),
-                wanted, destination);
+                project<typename Xi::kind>(pull(g, partial_at<I>(e, v, all))), wanted, destination);
 }
 
 } // namespace xgrad::detail
@@ -8835,20 +9035,26 @@ struct GradientDestinations<P, batches, Scalars<T...>> {
     using Gradients = GradientsAt<std::index_sequence_for<T...>, P, T...>;
     template <std::size_t K> using scalar = std::tuple_element_t<K, std::tuple<T...>>;
 
-    void* const* const to;
-    std::uint8_t const* const target;
+    void* to[count];           // a local copy: no store can alias it
     std::uint8_t route[count]; // K: stored; an earlier operand: added to the gradient of that
     OperandMask added_to;      // operands whose gradient is added to what its destination has
     simd::Batch<P> const factor;
     bool const changes; // gradients are multiplied or added
 
     XGRAD_INLINE explicit GradientDestinations(KernelBlock const& block)
-        : to(block.arguments + KernelLayout{count}.gradients()),
-          target(block.targets->target.data()), added_to(block.added_to), factor(block.factor),
+        : added_to(block.added_to), factor(block.factor),
           changes(block.added_to || block.factor != 1 || !merges) {
+        auto* const target = block.targets->target.data();
+        auto* const gradient = block.arguments + KernelLayout{count}.gradients();
         std::memcpy(route, target, count);
+#pragma GCC unroll 8
+        for (std::size_t k = 0; k < count; ++k) to[k] = gradient[k];
         for (std::size_t k = 0; !merges && k < count; ++k)
-            if (target[k] < k) route[k] = std::uint8_t(k), added_to |= OperandMask{1} << k;
+            if (target[k] < k) {
+                to[k] = gradient[target[k]];
+                route[k] = std::uint8_t(k);
+                added_to |= OperandMask{1} << k;
+            }
     }
     XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
         write(g, i, std::index_sequence_for<T...>{});
@@ -8882,7 +9088,7 @@ private:
     template <std::size_t K, std::size_t earlier>
     XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
         if constexpr (Differentiable<scalar<K>>) {
-            if (route[K] == K) [[likely]] {
+            if (route[K] == K) {
                 if constexpr (batches > 1) get<K>(g[1]).store(place<K>(i[1]));
                 get<K>(g[0]).store(place<K>(i[0]));
             } else merge<K>(g, std::make_index_sequence<earlier>{});
@@ -8902,7 +9108,7 @@ private:
         return false;
     }
     template <std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
-        return static_cast<tile_type<scalar<K>, P>*>(to[merges ? K : target[K]]) + i;
+        return static_cast<tile_type<scalar<K>, P>*>(to[K]) + i;
     }
 };
 struct NoDestinations {
@@ -10804,6 +11010,14 @@ template <Scalar T> struct GradFlag {
 };
 
 namespace detail {
+
+/// xt::keep and xt::drop.
+template <class I>
+concept XtensorList = requires(I i) { i.normalize(std::size_t{}); };
+/// A list of positions of an axis.
+template <class I>
+concept TensorIndex =
+    XtensorList<I> || (Operand<I> && std::same_as<typename I::scalar, std::int64_t>);
 
 template <class T, bool outermost = true> struct NestedList;
 template <Scalar T>
@@ -15095,11 +15309,11 @@ auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) con
 
 
 // ======== xgrad/tensor/traced.hpp
-// Derivatives of any order. Where fused passes do not suffice (fused_gradient_node.hpp), the
-// backward pass of a FusedNode is replayed operation by operation. Each operation is applied to
-// Traced operands by the same gradient rules and records a Node of one operation.
-// The unit of compilation is an operation on operands of given kinds, not a whole expression: so
-// there is little code, and the set of Node types is finite.
+// Derivatives of any order. Where fused passes do not suffice
+// (fused_gradient_node.hpp), the backward pass of a FusedNode is replayed operation by
+// operation. Each operation is applied to Traced operands by the same gradient rules and records a
+// Node of one operation. The unit of compilation is an operation on operands of given kinds, not a
+// whole expression: so there is little code, and the set of Node types is finite.
 //
 // Shapes: those of the operation that is applied.
 // Gradients: recorded, one Node for each operation; this is how third and higher orders are
@@ -15948,22 +16162,22 @@ template <class Op, class... X, class P> struct TracedVertexOf<Expression<Op, X.
 };
 
 /// Appends a vertex: compiled once, since each type of expression calls it.
-[[gnu::cold]] void append_vertex(
-    std::vector<TracedVertex>& vertices, TracedTable const* table, void const* object);
+XGRAD_LAZY [[gnu::cold]] void append_vertex(
+    CachedVector<TracedVertex>& vertices, TracedTable const* table, void const* object);
 /// Computes `end`, `first_operand` and `operands` of a vertex and of those below it.
-[[gnu::cold]] void measure(
-    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
+XGRAD_LAZY [[gnu::cold]] void measure(
+    CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
 
 template <class X, class P>
-void list_vertices(void const* expression, std::vector<TracedVertex>& out);
+void list_vertices(void const* expression, CachedVector<TracedVertex>& out);
 template <class P, std::size_t... I, class... X>
 [[gnu::cold]] void list_operands(
-    OperandTuple<std::index_sequence<I...>, X...> const& x, std::vector<TracedVertex>& out) {
+    OperandTuple<std::index_sequence<I...>, X...> const& x, CachedVector<TracedVertex>& out) {
     (list_vertices<X, P>(&get<I>(x), out), ...);
 }
 /// Lists the vertices in prefix order: each before its operands.
 template <class X, class P>
-[[gnu::cold]] void list_vertices(void const* expression, std::vector<TracedVertex>& out) {
+[[gnu::cold]] void list_vertices(void const* expression, CachedVector<TracedVertex>& out) {
     auto const* const table = table_of<typename TracedVertexOf<X, P>::type>();
     if constexpr (has_operation<X>) {
         auto const& e = *static_cast<X const*>(expression);
@@ -15996,7 +16210,7 @@ extern template struct TracedEnds<std::complex<double>, double>;
 /// Evaluates vertices lazily: when a gradient rule first reads them.
 class Replay {
 public:
-    Replay(std::vector<TracedVertex> vertices, AnyTensor const* operands, OperandMask wanted)
+    Replay(CachedVector<TracedVertex> vertices, AnyTensor const* operands, OperandMask wanted)
         : vertices_(std::move(vertices)), values_(vertices_.size()), operands_(operands),
           wanted_(wanted) {}
     void set_result(AnyTensor y) { values_[0] = std::move(y); }
@@ -16023,24 +16237,24 @@ public:
     }
 
 private:
-    [[gnu::cold]] AnyTensor const& value(std::size_t at);
+    XGRAD_LAZY [[gnu::cold]] AnyTensor const& value(std::size_t at);
 
-    std::vector<TracedVertex> vertices_;
-    std::vector<AnyTensor> values_;
+    CachedVector<TracedVertex> vertices_;
+    CachedVector<AnyTensor> values_;
     AnyTensor const* operands_;
     OperandMask wanted_;
 };
 
 /// What traced_pass() calls for an expression of one type.
 struct TracedExpression {
-    void (*list_vertices)(void const* expression, std::vector<TracedVertex>& vertices);
+    void (*list_vertices)(void const* expression, CachedVector<TracedVertex>& vertices);
     AnyTensor (*grad_output)(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
     AnyTensor (*result)(AnyTensor const& result);
 };
 
 /// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
 /// values; the result is undefined where it was not saved.
-[[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
+XGRAD_LAZY [[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
     AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
     std::span<AnyTensor> results);
 
@@ -16553,6 +16767,8 @@ XGRAD_LAZY Tensor<std::int64_t> one_hot(Tensor<std::int64_t> const& labels, std:
 // index has none.
 // Errors: nothing is checked here: tensor/index_select.hpp, which has the functions, checks axes,
 // shapes and indices.
+
+#include <numeric>
 
 namespace xgrad {
 
@@ -18600,10 +18816,12 @@ public:
         std::string_view name, CachedVector<Edge> edges, ForwardRule rule = ForwardRule::batch);
     /// Replaces the edge of the first tensor.
     void connect(Edge edge) { edges_[0] = std::move(edge); }
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    XGRAD_FUNCTION void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        for (std::size_t i = 0; i < gradients.size(); ++i) results[i] = std::move(gradients[i]);
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        for (std::size_t i = 0; i < tangents.size(); ++i) results[i] = tangents[i];
+    }
     ForwardRule forward_rule() const noexcept override { return rule_; }
     [[gnu::cold]] std::string name() const override { return backward_name(name_); }
 
@@ -21353,7 +21571,7 @@ XGRAD_FUNCTION void TensorImpl::destroy(TensorImpl* p) noexcept {
     else Storage::release_block(behind);
 }
 
-XGRAD_FUNCTION void DeleteViewInfo::operator()(ViewInfo* view) const noexcept { delete view; }
+XGRAD_FUNCTION void ViewInfo::destroy(ViewInfo* view) noexcept { delete view; }
 
 XGRAD_FUNCTION void refresh_view(TensorImpl& view) { view.view->refresh(view); }
 
@@ -21562,9 +21780,9 @@ private:
 // gradient. A leaf is not queued: it runs when its last gradient is delivered.
 // Read next: engine.ipp.
 
-#include <unordered_map>
-
 namespace xgrad::detail {
+
+inline constinit thread_local std::size_t pass_depth = 0; // GraphTasks on this stack
 
 /// Adds a gradient to a sum that may be undefined. An undefined gradient stands for zero.
 XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient) {
@@ -21583,6 +21801,7 @@ public:
     GraphTask(Captures captures, bool keep_graph, std::uint64_t oldest) noexcept
         : captures_(captures), keep_graph_(keep_graph), oldest_(oldest) {
         current_pass = this;
+        ++pass_depth;
     }
     GraphTask(GraphTask const&) = delete;
     GraphTask& operator=(GraphTask const&) = delete;
@@ -21590,6 +21809,11 @@ public:
         for (auto const& state : states_)
             if (state.claimed) state.node->task_.store(nullptr, std::memory_order_release);
         current_pass = outer_;
+        --pass_depth;
+        if (extras) [[unlikely]]
+            Extras::destroy(extras);
+        if (overflow_) [[unlikely]]
+            Overflow::destroy(overflow_);
     }
 
     XGRAD_INLINE void run(std::span<Root> roots) {
@@ -21619,41 +21843,28 @@ public:
         return index != none && states_[index].is_used();
     }
 
-    /// What hooks and functions of the program leave with the pass.
+    /// What hooks and functions of the program leave with the pass: HookExtras. Null in most
+    /// passes.
     struct Extras {
-        std::vector<std::function<void()>> callbacks, failure_callbacks;
-        std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data;
-        struct Delete {
-            [[gnu::cold]] void operator()(Extras* extras) const noexcept { delete extras; }
-        };
+        virtual ~Extras() = default;
+        virtual void run_callbacks() = 0;
+        virtual void run_failure_callbacks() = 0;
+        [[gnu::cold]] static void destroy(Extras* extras) noexcept { delete extras; }
     };
-    [[gnu::cold]] Extras& extras() {
-        if (!extras_) extras_.reset(new Extras);
-        return *extras_;
-    }
-    /// Runs the callbacks in the order of queueing. A callback may queue others.
-    void run_callbacks() {
-        if (!extras_) return;
-        auto& callbacks = extras_->callbacks;
-        for (std::size_t i = 0; i < callbacks.size(); ++i) std::exchange(callbacks[i], nullptr)();
-    }
-    void run_failure_callbacks() {
-        if (extras_)
-            for (auto const& f : extras_->failure_callbacks) f();
-    }
-    /// Data of a hook, which live as long as the pass.
-    std::shared_ptr<void>& hook_data(Identity of) {
-        auto& all = extras().hook_data;
-        for (auto& [key, hook_data] : all)
-            if (key == of) return hook_data;
-        return all.emplace_back(of, nullptr).second;
-    }
+    Extras* extras = nullptr;
 
 private:
     friend void discover_needed(GraphTask&, std::span<Root const>);
     using Index = std::uint32_t;
-    using OverflowTable = std::unordered_map<Node const*, Index>;
     static constexpr Index none = ~Index{0};
+
+    /// The states of Nodes that another pass has claimed: a hash table of their indices with linear
+    /// probing. Its size is a power of two, and `none` is a free entry.
+    struct Overflow {
+        CachedVector<Index> table;
+        std::size_t count = 0;
+        [[gnu::cold]] static void destroy(Overflow* overflow) noexcept { delete overflow; }
+    };
 
     struct NodeState {
         Node* node;
@@ -21670,13 +21881,16 @@ private:
     XGRAD_INLINE Index find(Node const& node) const {
         if (node.task_.load(std::memory_order_relaxed) == this) [[likely]]
             return node.slot_;
-        return overflow_ ? find_in_overflow(node) : none;
+        return overflow_ ? overflow_->table[overflow_entry(node)] : none;
     }
-    [[gnu::cold]] Index find_in_overflow(Node const& node) const {
-        auto const it = overflow_->find(&node);
-        return it == overflow_->end() ? none : it->second;
+    /// The entry of a Node in the hash table, or the free one where it would be.
+    [[gnu::cold]] std::size_t overflow_entry(Node const& node) const {
+        auto const& table = overflow_->table;
+        auto at = reinterpret_cast<std::uintptr_t>(&node) / 32;
+        for (;; ++at)
+            if (auto const i = table[at &= table.size() - 1]; i == none || states_[i].node == &node)
+                return at;
     }
-    XGRAD_INLINE NodeState& state_of(Node const& node) { return states_[find(node)]; }
 
     /// Counts an edge to a Node. Returns the index of its state, and whether it is new.
     XGRAD_INLINE std::pair<Index, bool> enter(Node& node) {
@@ -21686,27 +21900,27 @@ private:
         }
         auto const index = static_cast<Index>(states_.size());
         auto& state = states_.emplace_back(&node, output_count_);
-        if (claim(node)) [[likely]]
+        GraphTask* owner = node.task_.load(std::memory_order_relaxed);
+        if (single_threaded() && !owner) node.task_.store(this, std::memory_order_relaxed);
+        else if (!owner) node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
+        if (!owner) [[likely]]
             node.slot_ = index;
         else {
             state.claimed = false;
-            add_to_overflow(node, index);
+            add_to_overflow(index);
         }
         output_count_ += node.num_outputs();
         max_edges_ = std::max(max_edges_, node.next_edges().size());
         return {index, true};
     }
-    XGRAD_INLINE bool claim(Node& node) {
-        GraphTask* owner = nullptr;
-        if (!single_threaded())
-            return node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
-        if (node.task_.load(std::memory_order_relaxed)) return false;
-        node.task_.store(this, std::memory_order_relaxed);
-        return true;
-    }
-    [[gnu::cold]] void add_to_overflow(Node const& node, Index index) {
-        if (!overflow_) overflow_ = std::make_unique<OverflowTable>();
-        overflow_->emplace(&node, index);
+    /// Adds a state to the hash table, of which half is free.
+    [[gnu::cold]] void add_to_overflow(Index index) {
+        if (!overflow_) overflow_ = new Overflow;
+        auto& table = overflow_->table;
+        bool const grows = 2 * ++overflow_->count > table.size();
+        if (grows) table = CachedVector<Index>(std::max<std::size_t>(2 * table.size(), 16), none);
+        for (Index i = grows ? 0 : index; i <= index; ++i)
+            if (!states_[i].claimed) table[overflow_entry(*states_[i].node)] = i;
     }
 
     std::span<Edge const> edges_of(Node const& node) const {
@@ -21719,7 +21933,7 @@ private:
                 if (edge) enter(*edge.function);
     }
     void evaluate(Node& node) {
-        auto const& state = state_of(node);
+        auto const& state = states_[find(node)];
         if (!state.is_used()) return;
         std::span const gradients(arrived_ + state.slot, node.num_outputs());
         auto const edges = node.next_edges();
@@ -21751,7 +21965,7 @@ private:
                 result[i] = std::move(*sum);
     }
     AnyTensor& sum_at(Edge const& edge) {
-        return arrived_[state_of(*edge.function).slot + edge.input_nr];
+        return arrived_[states_[find(*edge.function)].slot + edge.input_nr];
     }
 
     /// Adds gradients to those that arrived at the ends of their edges. After the last one a Node
@@ -21761,7 +21975,7 @@ private:
             AnyTensor arriving(std::move(*gradient++));
             if (!edge) continue;
             Node& to = *edge.function;
-            auto& state = state_of(to);
+            auto& state = states_[find(to)];
             if (!state.is_used()) continue;
             auto& sum = arrived_[state.slot + edge.input_nr];
             add_gradient(sum, std::move(arriving));
@@ -21774,40 +21988,40 @@ private:
         }
     }
 
-    /// Queues a Node. The newest one runs first. A single ready Node, as in a chain, is stored
-    /// outside the heap.
+    /// Queues a Node. The newest one runs first.
     void push(Node& node) {
-        if (!next_ && ready_.empty()) next_ = &node;
-        else {
-            if (next_) push_heap(std::exchange(next_, nullptr));
-            push_heap(&node);
-        }
-    }
-    void push_heap(Node* node) {
-        if (ready_.capacity() == 0) ready_.reserve(8);
-        ready_.push_back(node);
-        std::ranges::push_heap(ready_, {}, &Node::sequence_nr);
+        std::size_t at = ready_.size();
+        ready_.emplace_back(&node);
+        for (; at > 0 && is_newer(&node, ready_[(at - 1) / 2]); at = (at - 1) / 2)
+            ready_[at] = ready_[(at - 1) / 2];
+        ready_[at] = &node;
     }
     Node* pop() {
-        if (next_ || ready_.empty()) return std::exchange(next_, nullptr);
-        std::ranges::pop_heap(ready_, {}, &Node::sequence_nr);
-        Node* const newest = ready_.back();
-        ready_.pop_back();
+        if (ready_.size() == 0) return nullptr;
+        Node *const newest = ready_[0], *const moved = ready_.pop_back();
+        std::size_t const count = ready_.size();
+        for (std::size_t at = 0, below = 1; at < count; at = below, below = 2 * at + 1) {
+            if (below + 1 < count && is_newer(ready_[below + 1], ready_[below])) ++below;
+            bool const ends = below >= count || !is_newer(ready_[below], moved);
+            ready_[at] = ends ? moved : ready_[below];
+            if (ends) break;
+        }
         return newest;
+    }
+    static bool is_newer(Node const* a, Node const* b) noexcept {
+        return a->sequence_nr() > b->sequence_nr();
     }
 
     GraphTask* const outer_ = current_pass;
     InlineVector<NodeState, 8> states_;
-    std::unique_ptr<OverflowTable> overflow_; // null in most passes
+    Overflow* overflow_ = nullptr; // in most passes
     AnyTensor* arrived_ = nullptr;
     std::uint32_t output_count_ = 0; // elements of arrived_
     std::size_t max_edges_ = 0;
-    Node* next_ = nullptr; // a single ready Node
-    CachedVector<Node*> ready_;
+    InlineVector<Node*, 8> ready_;
     Captures captures_;
     bool keep_graph_;
     std::uint64_t oldest_; // edges of Nodes with a smaller sequence number are ignored
-    std::unique_ptr<Extras, Extras::Delete> extras_; // null in most passes
 };
 
 /// discover() for captures: also finds the Nodes that lead to a captured gradient. Depth-first:
@@ -21854,13 +22068,7 @@ XGRAD_FUNCTION void discover_needed(GraphTask& task, std::span<Root const> roots
 
 namespace xgrad::detail {
 
-inline constinit thread_local std::size_t pass_depth = 0;
 inline constexpr std::size_t passes_per_stack = 64;
-
-/// run_backward() on the stack of a new thread with the thread-local variables of this one.
-/// Rethrows what it throws.
-void run_on_fresh_stack(std::span<Root> roots, Captures captures, bool keep_graph,
-    bool create_graph, std::uint64_t oldest);
 
 /// The gradient 1 of a real number, which a thread uses again in each pass.
 inline constinit thread_local TensorImpl* number_one = nullptr;
@@ -21888,72 +22096,106 @@ XGRAD_INLINE void Root::define() {
 }
 
 XGRAD_FUNCTION bool pass_reaches(Node const& node) { return current_pass->reaches(node); }
-XGRAD_FUNCTION std::shared_ptr<void>& pass_data(Identity of) { return current_pass->hook_data(of); }
 
-XGRAD_FUNCTION void on_pass_failure(std::function<void()> f) {
-    current_pass->extras().failure_callbacks.push_back(std::move(f));
-}
+/// It is a template so that only programs that leave something with a pass instantiate it.
+template <class = void> struct HookExtras final : GraphTask::Extras {
+    std::vector<std::function<void()>> callbacks, failure_callbacks;
+    std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data;
 
-XGRAD_FUNCTION void run_backward(std::span<Root> roots, Captures captures, bool keep_graph,
-    bool create_graph, std::uint64_t oldest) {
-    if (pass_depth == passes_per_stack)
-        return run_on_fresh_stack(roots, captures, keep_graph, create_graph, oldest);
-    struct Level {
-        Level() noexcept { ++pass_depth; }
-        ~Level() { --pass_depth; }
-    } const level;
-    GraphTask task(captures, keep_graph, oldest);
-    try {
-        {
-            PassMode const mode(create_graph);
-            task.run(roots);
-        }
-        task.run_callbacks();
-    } catch (...) {
-        task.run_failure_callbacks();
-        throw;
+    static HookExtras& current() {
+        auto& extras = current_pass->extras;
+        if (!extras) extras = new HookExtras;
+        return static_cast<HookExtras&>(*extras);
     }
+    /// In the order of queueing. A callback may queue others.
+    void run_callbacks() override {
+        for (std::size_t i = 0; i < callbacks.size(); ++i) std::exchange(callbacks[i], nullptr)();
+    }
+    void run_failure_callbacks() override {
+        for (auto const& f : failure_callbacks) f();
+    }
+};
+
+XGRAD_LAZY_BODY std::shared_ptr<void>& pass_data(Identity of) {
+    auto& all = HookExtras<>::current().hook_data;
+    for (auto& [key, hook_data] : all)
+        if (key == of) return hook_data;
+    return all.emplace_back(of, nullptr).second;
 }
 
-XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, Captures captures, bool keep_graph,
-    bool create_graph, std::uint64_t oldest) {
-    auto const variables = [] {
-        return std::tie(grad_mode, inference_mode, differentiated, anomaly, default_packing,
-            packing_disabled, current_pass, next_sequence);
-    };
-    auto callers = variables();
+XGRAD_LAZY_BODY void on_pass_failure(std::function<void()> f) {
+    HookExtras<>::current().failure_callbacks.push_back(std::move(f));
+}
+
+/// Copies of the variables of a thread that a pass takes along to another stack.
+struct PassVariables {
+    bool grad = grad_mode, inference = inference_mode, in_function = differentiated;
+    AnomalyState anomalies = anomaly;
+    std::shared_ptr<Packing const> const* packing = default_packing;
+    std::string const* disabled = packing_disabled;
+    GraphTask* pass = current_pass;
+    std::uint64_t sequence = next_sequence;
+
+    void set() const noexcept {
+        grad_mode = grad, inference_mode = inference, differentiated = in_function;
+        anomaly = anomalies, default_packing = packing, packing_disabled = disabled;
+        current_pass = pass, next_sequence = sequence;
+    }
+};
+
+/// run_backward() on the stack of a new thread with the thread-local variables of this one.
+/// Rethrows what it throws.
+[[gnu::cold]] XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, Captures captures,
+    bool keep_graph, bool create_graph, std::uint64_t oldest) {
+    PassVariables variables;
     auto const others = ThreadState::addresses();
-    auto const exchange = [&] {
-        variables().swap(callers);
-        ThreadState::swap_with(others);
-    };
     std::exception_ptr thrown;
     auto const run = [&, locks = lock_identity ? lock_identity : &own_lock_identity] {
         lock_identity = locks;
-        exchange();
+        variables.set();
+        ThreadState::swap_with(others);
         auto const depth = std::exchange(pass_depth, 0);
         try {
             run_backward(roots, captures, keep_graph, create_graph, oldest);
         } catch (...) { thrown = std::current_exception(); }
         pass_depth = depth;
-        exchange();
+        ThreadState::swap_with(others);
+        variables = {};
     };
     try {
         std::thread(run).join();
     } catch (std::system_error const&) {
         run(); // there are no more threads, or none at all: on this stack
     }
+    variables.set();
     if (thrown) std::rethrow_exception(thrown);
+}
+
+XGRAD_FUNCTION void run_backward(std::span<Root> roots, Captures captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest) {
+    if (pass_depth == passes_per_stack)
+        return run_on_fresh_stack(roots, captures, keep_graph, create_graph, oldest);
+    GraphTask task(captures, keep_graph, oldest);
+    try {
+        {
+            PassMode const mode(create_graph);
+            task.run(roots);
+        }
+        if (task.extras) task.extras->run_callbacks();
+    } catch (...) {
+        if (task.extras) task.extras->run_failure_callbacks();
+        throw;
+    }
 }
 
 } // namespace xgrad::detail
 
 namespace xgrad {
 
-XGRAD_FUNCTION void queue_callback(std::function<void()> f) {
+XGRAD_LAZY_BODY void queue_callback(std::function<void()> f) {
     if (!detail::current_pass)
         detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");
-    detail::current_pass->extras().callbacks.push_back(std::move(f));
+    detail::HookExtras<>::current().callbacks.push_back(std::move(f));
 }
 
 } // namespace xgrad
@@ -22039,15 +22281,6 @@ XGRAD_LAZY_BODY AliasNode::AliasNode(
     : name_(name), edges_(std::move(edges)), rule_(rule) {
     set_edges(edges_.data(), edges_.size());
     set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
-}
-
-XGRAD_FUNCTION void AliasNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    for (std::size_t i = 0; i < gradients.size(); ++i) results[i] = std::move(gradients[i]);
-}
-
-XGRAD_FUNCTION void AliasNode::pushforward(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    for (std::size_t i = 0; i < tangents.size(); ++i) results[i] = tangents[i];
 }
 
 XGRAD_LAZY_BODY AnyTensor LocalGraph::input(AnyTensor const& t, Edge outside) {
@@ -22280,7 +22513,8 @@ XGRAD_LAZY_BODY void take_hook_results(std::span<AnyTensor> gradients, Gradients
                                           : AnyTensor();
 }
 
-XGRAD_LAZY_BODY std::string expression_clause(Node const& node) {
+/// Text for messages: " It is the backward pass of Mul(Sqrt(a), number)."
+XGRAD_LAZY [[gnu::cold]] std::string expression_clause(Node const& node) {
     auto const formula = node.formula();
     return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
 }
@@ -22310,7 +22544,7 @@ XGRAD_LAZY bool has_nan(TypeInfo const& type, AnyArray const& a) {
     return found;
 }
 
-XGRAD_LAZY_BODY void check_nan(Node const& node, std::span<AnyTensor const> results) {
+XGRAD_LAZY [[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor const> results) {
     for (std::size_t i = 0; i < results.size(); ++i)
         if (results[i].defined() && has_nan(*results[i].impl().type, results[i].impl().array))
             fail_at_origin<GraphError>(
@@ -22319,7 +22553,7 @@ XGRAD_LAZY_BODY void check_nan(Node const& node, std::span<AnyTensor const> resu
                 NodeHooks::of(node));
 }
 
-XGRAD_LAZY_BODY void apply_in_anomaly_mode(
+XGRAD_LAZY [[gnu::cold]] void apply_in_anomaly_mode(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     auto* const outer = std::exchange(anomaly.running, &node);
     try {
@@ -22508,7 +22742,7 @@ XGRAD_FUNCTION void SavedTensor::complete(
     storage_ = nullptr;
 }
 
-XGRAD_FUNCTION void SavedTensor::DeleteRest::operator()(Rest* rest) const noexcept { delete rest; }
+XGRAD_FUNCTION void SavedTensor::Rest::destroy(Rest* rest) noexcept { delete rest; }
 
 XGRAD_FUNCTION bool SavedTensor::requires_grad() const {
     if (!rest_) return false;
@@ -22639,12 +22873,12 @@ private:
     Shape shape_;
 };
 
-XGRAD_LAZY_BODY std::unique_ptr<PackedTensor> Packing::call_pack(
+XGRAD_LAZY_BODY Owner<PackedTensor> Packing::call_pack(
     std::shared_ptr<Packing const> self, AnyTensor const& value) {
     NoGradGuard const off;
     auto const argument = alias(value);
     auto const version = argument.impl().array.storage->version();
-    auto packed = std::make_unique<PackedByHooks<>>(std::move(self), argument);
+    Owner<PackedTensor> packed(new PackedByHooks<>(std::move(self), argument));
     if (argument.impl().array.storage->version() != version)
         fail<GraphError>(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as "
@@ -22677,7 +22911,7 @@ XGRAD_LAZY_BODY DisableSavedTensorsHooks::DisableSavedTensorsHooks(std::string m
 namespace xgrad::detail {
 
 /// The Node of factor * a + b; b may be missing.
-class LinearCombination final : public Node {
+template <class = void> class LinearCombination final : public Node {
 public:
     LinearCombination(double factor, AnyTensor const& a, AnyTensor const* b)
         : factor_(factor), has_two_(b) {
@@ -22720,12 +22954,16 @@ private:
     bool has_two_, leads_to_a_ = false;
 };
 
-XGRAD_FUNCTION void record_linear(
+XGRAD_LAZY_BODY void record_linear(
     AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b) {
-    value.impl().grad_fn = Ref<Node>(new LinearCombination(factor, a, b));
+    value.impl().grad_fn = Ref<Node>(new LinearCombination<>(factor, a, b));
 }
 
-[[noreturn, gnu::cold]] inline void fail_not_linked(std::string const& what);
+[[noreturn, gnu::cold]] inline void fail_not_linked(std::string const& what) {
+    fail<GraphError>(what,
+        ": for second derivatives, or tangents, a pass has to ask for them: give "
+        ".create_graph = true to backward() or grad()");
+}
 
 XGRAD_FUNCTION AnyTensor linear_combination(
     AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b) {
@@ -22741,12 +22979,6 @@ XGRAD_FUNCTION SecondOrder const& SecondOrder::of(Node const& node) {
     if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
         return *all;
     fail_not_linked(node.name());
-}
-
-inline void fail_not_linked(std::string const& what) {
-    fail<GraphError>(what,
-        ": for second derivatives, or tangents, a pass has to ask for them: give "
-        ".create_graph = true to backward() or grad()");
 }
 
 XGRAD_FUNCTION ForwardMode const& ForwardMode::of(Node const& node) {
@@ -22765,18 +22997,18 @@ XGRAD_FUNCTION ForwardMode const& ForwardMode::of(Node const& node) {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Geometry Geometry::of(TensorImpl const& base, TensorImpl const& view) {
+XGRAD_LAZY_BODY Geometry Geometry::of(TensorImpl const& base, TensorImpl const& view) {
     return {base.type, base.array.shape, base.array.strides, view.type, view.array.shape,
         view.array.strides, view.array.data - base.array.data};
 }
 
-XGRAD_FUNCTION AnyArray Geometry::view_of(AnyArray const& a) const {
+XGRAD_LAZY_BODY AnyArray Geometry::view_of(AnyArray const& a) const {
     AnyArray w = a;
     w.set_view(shape, strides, offset);
     return w;
 }
 
-XGRAD_FUNCTION AnyArray Geometry::like_base() const {
+XGRAD_LAZY_BODY AnyArray Geometry::like_base() const {
     AnyArray a;
     a.storage = Storage::make(extent_of(base_shape, base_strides) * base_type->size);
     a.data = a.storage->data();
@@ -22784,13 +23016,13 @@ XGRAD_FUNCTION AnyArray Geometry::like_base() const {
     return a;
 }
 
-XGRAD_FUNCTION AnyArray Geometry::copy_like_base(AnyArray const& a) const {
+XGRAD_LAZY_BODY AnyArray Geometry::copy_like_base(AnyArray const& a) const {
     AnyArray out = like_base();
     base_type->copy_elements(out, a);
     return out;
 }
 
-XGRAD_FUNCTION Geometry Geometry::of_batch(std::size_t count) const {
+XGRAD_LAZY_BODY Geometry Geometry::of_batch(std::size_t count) const {
     Geometry g = *this;
     // a whole number of elements of both types
     std::size_t const ratio = std::max(type->size / base_type->size, std::size_t{1}),
@@ -22803,7 +23035,7 @@ XGRAD_FUNCTION Geometry Geometry::of_batch(std::size_t count) const {
     return g;
 }
 
-XGRAD_FUNCTION AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
+XGRAD_LAZY_BODY AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
     ViewMap map, AnyTensor const& x, std::string_view name) {
     auto const& g = *geometry;
     AnyArray const& in = x.impl().array;
@@ -22827,66 +23059,102 @@ XGRAD_FUNCTION AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& g
         result = tensor_of(*g.base_type, std::move(out));
     }
     if (recording() && x.requires_grad())
-        result.impl().grad_fn = Ref<Node>(new ViewNode(geometry, map, gradient_edge(x), name));
+        result.impl().grad_fn = view_node(geometry, map, gradient_edge(x), name);
     return result;
 }
 
-XGRAD_FUNCTION void ViewNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    if (!gradients[0].defined()) return;
-    auto& sum = results[0]; // it may have a partial sum
-    if (sum.defined() && sum.impl().array.strides == geometry_->base_strides)
-        return geometry_->scatter_add(sum.impl().array, gradients[0].impl().array);
-    auto const adjoint = map_ == ViewMap::gather    ? ViewMap::scatter
-                         : map_ == ViewMap::scatter ? ViewMap::gather
-                                                    : ViewMap::erase;
-    add_to(sum, apply_view_map(geometry_, adjoint, gradients[0], name_));
-}
-
-XGRAD_FUNCTION void ViewNode::pushforward(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    results[0] = apply_view_map(geometry_, map_, tangents[0], name_);
-}
-
-XGRAD_FUNCTION void CopySlices::apply(
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    if (!gradients[0].defined()) return;
-    if (edges_[1]) {
-        AnyTensor const part = apply_view_map(geometry_, ViewMap::gather, gradients[0], "Slice");
-        results[1] = edges_[0] ? part.impl().type->copy(part) : part;
+template <class = void> class ViewNode final : public Node {
+public:
+    ViewNode(
+        std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name)
+        : geometry_(std::move(geometry)), map_(map), edge_(std::move(edge)), name_(name) {
+        set_edges(&edge_, 1);
+        set_accumulates(map == ViewMap::gather);
     }
-    if (edges_[0]) {
-        AnyTensor const whole = std::move(gradients[0]);
-        results[0] = apply_view_map(geometry_, ViewMap::erase, whole, "CopySlices");
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        if (!gradients[0].defined()) return;
+        auto& sum = results[0]; // it may have a partial sum
+        if (sum.defined() && sum.impl().array.strides == geometry_->base_strides)
+            return geometry_->scatter_add(sum.impl().array, gradients[0].impl().array);
+        auto const adjoint = map_ == ViewMap::gather    ? ViewMap::scatter
+                             : map_ == ViewMap::scatter ? ViewMap::gather
+                                                        : ViewMap::erase;
+        add_to(sum, apply_view_map(geometry_, adjoint, gradients[0], name_));
     }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        results[0] = apply_view_map(geometry_, map_, tangents[0], name_);
+    }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    std::string name() const override { return backward_name(name_); }
+
+private:
+    std::shared_ptr<Geometry const> geometry_;
+    ViewMap map_;
+    Edge edge_;
+    std::string_view name_;
+};
+
+XGRAD_LAZY_BODY Ref<Node> view_node(
+    std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name) {
+    return Ref<Node>(new ViewNode<>(std::move(geometry), map, std::move(edge), name));
 }
 
-XGRAD_FUNCTION void CopySlices::pushforward(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    if (tangents[0].defined())
-        results[0] = apply_view_map(geometry_, ViewMap::erase, tangents[0], "CopySlices");
-    if (!edges_[1] || !tangents[1].defined()) return;
-    add_to(results[0], apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices"));
+template <class = void> class CopySlices final : public Node {
+public:
+    CopySlices(std::shared_ptr<Geometry const> geometry, Edge base, Edge written)
+        : geometry_(std::move(geometry)), edges_{std::move(base), std::move(written)} {
+        set_edges(edges_, 2);
+    }
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        if (!gradients[0].defined()) return;
+        if (edges_[1]) {
+            AnyTensor const part =
+                apply_view_map(geometry_, ViewMap::gather, gradients[0], "Slice");
+            results[1] = edges_[0] ? part.impl().type->copy(part) : part;
+        }
+        if (edges_[0]) {
+            AnyTensor const whole = std::move(gradients[0]);
+            results[0] = apply_view_map(geometry_, ViewMap::erase, whole, "CopySlices");
+        }
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        if (tangents[0].defined())
+            results[0] = apply_view_map(geometry_, ViewMap::erase, tangents[0], "CopySlices");
+        if (!edges_[1] || !tangents[1].defined()) return;
+        add_to(results[0], apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices"));
+    }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    std::string name() const override { return "CopySlices"; }
+
+private:
+    std::shared_ptr<Geometry const> geometry_;
+    Edge edges_[2];
+};
+
+XGRAD_LAZY_BODY Ref<Node> copy_slices_node(
+    std::shared_ptr<Geometry const> geometry, Edge base, Edge written) {
+    return Ref<Node>(new CopySlices<>(std::move(geometry), std::move(base), std::move(written)));
 }
 
-XGRAD_FUNCTION void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr) {
+XGRAD_LAZY_BODY void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr) {
     if (!t.retains_grad || !t.grad_fn) return;
     if (auto* const hooks = NodeHooks::of(*t.grad_fn))
         hooks->move_retain_grad(t.output_nr, *to, output_nr);
 }
 
-XGRAD_FUNCTION Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base) {
-    return Ref<Node>(
-        new ViewNode(std::make_shared<Geometry const>(Geometry::of(*view.view->base, view)),
-            ViewMap::gather, base, "AsStrided"));
+XGRAD_LAZY_BODY Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base) {
+    return view_node(std::make_shared<Geometry const>(Geometry::of(*view.view->base, view)),
+        ViewMap::gather, base, "AsStrided");
 }
 
-XGRAD_FUNCTION void set_grad_fn(TensorImpl& view, Ref<Node> node) {
+XGRAD_LAZY_BODY void set_grad_fn(TensorImpl& view, Ref<Node> node) {
     move_retain_grad(view, node.get(), 0);
     view.grad_fn = std::move(node);
     view.output_nr = 0;
 }
 
-XGRAD_FUNCTION void fail_in_custom_function(TensorImpl const& view, std::string_view what) {
+XGRAD_LAZY_BODY void fail_in_custom_function(TensorImpl const& view, std::string_view what) {
     fail<GraphError>("Output ", view.output_nr, " of ",
         view.grad_fn ? view.grad_fn->name() : std::string("a custom Function"), " is a view and ",
         what,
@@ -22897,7 +23165,7 @@ XGRAD_FUNCTION void fail_in_custom_function(TensorImpl const& view, std::string_
         "custom Function.");
 }
 
-XGRAD_FUNCTION void fail_unrecorded_view(CreationMeta meta, std::string_view what) {
+XGRAD_LAZY_BODY void fail_unrecorded_view(CreationMeta meta, std::string_view what) {
     static constexpr char const* ambiguous =
         " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
         "your code by moving both the view and the inplace either both inside ";
@@ -22912,26 +23180,27 @@ XGRAD_FUNCTION void fail_unrecorded_view(CreationMeta meta, std::string_view wha
         "(if you want the inplace to be tracked).");
 }
 
-XGRAD_FUNCTION void ViewInfo::refresh(TensorImpl& self) {
-    auto const locked = lock();
+XGRAD_LAZY void refresh_from_base(TensorImpl& self) {
+    auto& view = *self.view;
+    auto const locked = view.lock();
     auto const now = self.array.storage->version();
-    if (version == now) return;
+    if (view.version == now) return;
     static constexpr std::string_view changed = "its base or another view of its base has been";
-    if (meta == CreationMeta::in_custom_function) fail_in_custom_function(self, changed);
-    auto const edge = gradient_edge(AnyTensor(base));
+    if (view.meta == CreationMeta::in_custom_function) fail_in_custom_function(self, changed);
+    auto const edge = gradient_edge(AnyTensor(view.base));
     if (!edge && !self.grad_fn) return; // the base may want a gradient later
-    if (made_unrecorded(meta)) fail_unrecorded_view(meta, changed);
-    if (!overlaps_itself(base->array)) set_grad_fn(self, fresh_view_node(self, edge));
-    version = now;
+    if (made_unrecorded(view.meta)) fail_unrecorded_view(view.meta, changed);
+    if (!overlaps_itself(view.base->array)) set_grad_fn(self, fresh_view_node(self, edge));
+    view.version = now;
 }
 
-XGRAD_FUNCTION void renew_view(TensorImpl& view, Ref<Node> node) noexcept {
+XGRAD_LAZY_BODY void renew_view(TensorImpl& view, Ref<Node> node) noexcept {
     auto const lock = view.view->lock();
     set_grad_fn(view, std::move(node));
     view.view->version = view.array.storage->version();
 }
 
-XGRAD_FUNCTION void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several) {
+XGRAD_LAZY_BODY void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several) {
     auto& impl = t.impl();
     auto& source = of.impl();
     impl.inference = source.inference;
@@ -22941,8 +23210,8 @@ XGRAD_FUNCTION void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_
                                : CreationMeta::in_no_grad;
     if (one_of_several && meta == CreationMeta::normal) meta = CreationMeta::one_of_several;
     if (source.view && meta == CreationMeta::normal) meta = source.view->meta;
-    impl.view.reset(new ViewInfo(
-        source.view ? source.view->base : of.handle(), meta, impl.array.storage->version()));
+    impl.view.reset(new ViewInfo(source.view ? source.view->base : of.handle(), meta,
+        impl.array.storage->version(), [](TensorImpl& self) { refresh_from_base(self); }));
 }
 
 } // namespace xgrad::detail
@@ -23644,8 +23913,14 @@ XGRAD_FUNCTION bool RefCount::increment_if_owned() noexcept {
 
 namespace xgrad::detail {
 
+XGRAD_FUNCTION bool has_zero(Shape const& shape) noexcept {
+    for (auto const extent : shape)
+        if (extent == 0) return true;
+    return false;
+}
+
 XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
-    if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
+    if (has_zero(shape)) return 0;
     fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
 }
 
@@ -23713,14 +23988,13 @@ XGRAD_FUNCTION bool is_row_major(Shape const& shape, Strides const& strides) noe
     std::size_t step = 1;
     for (std::size_t i = shape.size(); i-- > 0;) {
         if (shape[i] == 0) return true;
-        if (shape[i] != 1 && static_cast<std::size_t>(strides[i]) != step)
-            return std::ranges::find(shape, std::size_t{0}) != shape.end();
+        if (shape[i] != 1 && static_cast<std::size_t>(strides[i]) != step) return has_zero(shape);
         step *= shape[i];
     }
     return true;
 }
 
-XGRAD_FUNCTION std::optional<Strides> reshaped_strides(
+XGRAD_LAZY_BODY std::optional<Strides> reshaped_strides(
     Shape const& shape, Strides const& strides, Shape const& to) {
     if (numel(shape) == 0) return row_major(to);
     Strides result(to.size(), 1);
@@ -23760,6 +24034,13 @@ XGRAD_FUNCTION bool widen(Shape& shape, Shape const& other) {
     return true;
 }
 
+XGRAD_FUNCTION void check_broadcasts(std::string_view operation, std::string_view argument,
+    Shape const& shape, std::string_view other, Shape const& shape_of_other) {
+    Shape both = shape;
+    if (!widen(both, shape_of_other))
+        fail<ShapeError>(operation, ": ", argument, " of shape ", shape,
+            " does not broadcast with ", other, " of shape ", shape_of_other);
+}
 XGRAD_FUNCTION Shape broadcast(std::string_view operation, Shape const& a, Shape const& b) {
     Shape out = a;
     if (!widen(out, b))
@@ -23790,15 +24071,15 @@ XGRAD_FUNCTION Axes normalize_axes(std::string_view operation, Axes axes, Shape 
     for (std::size_t i = 1; i < axes.size(); ++i) // they are few
         for (std::size_t j = i; j > 0 && axes[j - 1] > axes[j]; --j)
             std::swap(axes[j - 1], axes[j]);
-    if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
-        fail<IndexError>(operation, ": an axis is given twice in ", axes, " of shape ", shape);
+    for (std::size_t i = 1; i < axes.size(); ++i)
+        if (axes[i - 1] == axes[i])
+            fail<IndexError>(operation, ": an axis is given twice in ", axes, " of shape ", shape);
     return axes;
 }
 
 XGRAD_FUNCTION Axes all_axes(std::size_t rank) {
-    Axes axes;
-    axes.reserve_exactly(rank);
-    std::iota(axes.begin(), axes.end(), std::ptrdiff_t{0});
+    Axes axes(rank, 0);
+    for (std::size_t i = 0; i < rank; ++i) axes[i] = static_cast<std::ptrdiff_t>(i);
     return axes;
 }
 
@@ -23934,24 +24215,6 @@ XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_WARNING_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_EXPR_EXPRESSION_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_EXPR_EXPRESSION_IPP
-
-// ======== xgrad/impl/expr/expression.ipp
-// Bodies of expression.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void check_broadcasts(std::string_view operation, std::string_view argument,
-    Shape const& shape, std::string_view other, Shape const& shape_of_other) {
-    Shape both = shape;
-    if (!widen(both, shape_of_other))
-        fail<ShapeError>(operation, ": ", argument, " of shape ", shape,
-            " does not broadcast with ", other, " of shape ", shape_of_other);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_EXPR_EXPRESSION_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_EXPR_FLAT_EXPRESSION_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_EXPR_FLAT_EXPRESSION_IPP
 
@@ -24741,9 +25004,9 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         ForwardMode::of(*this).push(*this, tangents, results);
     }
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::fused; }
     /// With respect to these operands.
-    [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
+    XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
 
     [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
@@ -24829,8 +25092,9 @@ private:
 
     bool would_record(AnyTensor const& gradient);
     /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
-    void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
-    void push_tangents(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    XGRAD_LAZY void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
+    XGRAD_LAZY void push_tangents(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     bool is_intact() const noexcept {
         bool intact = true;
@@ -26149,16 +26413,17 @@ XGRAD_INLINE void copy_few(std::byte const* from, std::size_t n, std::byte* to) 
     if constexpr (Most > 1) copy_few<Most / 2>(from, n, to);
 }
 #if defined(__AVX2__)
-/// Loads one element of 4, 8 or 16 bytes and zeros the rest.
+/// Loads one element of 4, 8 or 16 bytes into all lanes.
 XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
     if (element == 8) [[likely]]
-        return _mm_loadl_epi64(reinterpret_cast<__m128i const*>(from));
+        return _mm_castpd_si128(_mm_loaddup_pd(reinterpret_cast<double const*>(from)));
     if (element == 16) return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
-    return _mm_castps_si128(_mm_load_ss(reinterpret_cast<float const*>(from)));
+    return _mm_castps_si128(_mm_load1_ps(reinterpret_cast<float const*>(from)));
 }
 #endif
 
-/// Copies n elements to a batch of `size` bytes and zeros the rest.
+/// Copies n elements to a batch of `size` bytes, and the first of them to the other lanes: kernels
+/// compute with values that operands have, and with no others.
 ///
 /// A masked store writes the batch at once where the processor has one: store-to-load forwarding
 /// fails if the kernel reads a batch that was stored in pieces. One element is loaded by a scalar
@@ -26168,30 +26433,36 @@ XGRAD_INLINE void fill_batch(
     std::size_t const bytes = n * element;
 #if defined(__AVX512BW__)
     if (size % 64 == 0) {
-        if (n == 1) _mm512_storeu_si512(to, _mm512_zextsi128_si512(load_one(from, element)));
-        for (std::size_t at = n == 1 ? 64 : 0; at < size; at += 64)
-            _mm512_storeu_si512(to + at,
-                _mm512_maskz_loadu_epi8(bytes >= at + 64 ? ~std::uint64_t{0}
-                                        : bytes > at     ? (std::uint64_t{1} << (bytes - at)) - 1
-                                                         : 0,
-                    from + at));
+        auto const first = _mm512_broadcast_i32x4(load_one(from, element));
+        for (std::size_t at = 0; at < size; at += 64)
+            _mm512_storeu_si512(
+                to + at, n == 1 ? first
+                                : _mm512_mask_loadu_epi8(first,
+                                      bytes >= at + 64 ? ~std::uint64_t{0}
+                                      : bytes > at     ? (std::uint64_t{1} << (bytes - at)) - 1
+                                                       : 0,
+                                      from + at));
         return;
     }
 #elif defined(__AVX2__)
     if (size % 32 == 0) {
         auto* const batches = reinterpret_cast<__m256i*>(to);
-        if (n == 1) _mm256_storeu_si256(batches, _mm256_zextsi128_si256(load_one(from, element)));
-        for (std::size_t at = n == 1 ? 32 : 0; at < size; at += 32)
+        auto const first = _mm256_broadcastsi128_si256(load_one(from, element));
+        for (std::size_t at = 0; at < size; at += 32) {
+            auto const mask = _mm256_cmpgt_epi32(
+                _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
+                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
             _mm256_storeu_si256(batches + at / 32,
-                _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at),
-                    _mm256_cmpgt_epi32(
-                        _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
-                        _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))));
+                n == 1 ? first
+                       : _mm256_blendv_epi8(first,
+                             _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at), mask),
+                             mask));
+        }
         return;
     }
 #endif
-    std::memset(to, 0, size);
     copy_few<max_batch_bytes / 2>(from, bytes, to);
+    for (std::size_t at = bytes; at < size; at += element) copy_few<16>(from, element, to + at);
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void run_tail(
@@ -27107,7 +27378,8 @@ template <class T>
 }
 
 template <class T> std::vector<InnerLoop<T>> inner_loops() {
-    return runnable(inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>),
+    return runnable<std::vector<InnerLoop<T>>>(
+        inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>),
         inner_loop_of<T, 32>(multiply_avx2<T>), inner_loop_of<T, 64>(multiply_avx512<T>));
 }
 #else
@@ -28360,9 +28632,10 @@ XGRAD_FUNCTION void ArraywiseRecord::connect(
 }
 
 XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
-    return recording() && std::ranges::any_of(operands, [](AnyTensor const* t) {
-        return is_differentiable(t->dtype()) && t->requires_grad();
-    });
+    if (!recording()) return false;
+    for (auto const* t : operands)
+        if (is_differentiable(t->dtype()) && t->requires_grad()) return true;
+    return false;
 }
 
 } // namespace xgrad::detail
@@ -28837,25 +29110,25 @@ public:
     DualPass& operator=(DualPass const&) = delete;
     /// Takes the saved value of each operand that is read, and the tangent of each edge, or a batch
     /// of so many.
-    DualPass(FusedNode const& node, AnyArray const* const* values, AnyArray const* result,
-        std::span<AnyTensor const> tangents, std::size_t directions = 0);
+    XGRAD_LAZY DualPass(FusedNode const& node, AnyArray const* const* values,
+        AnyArray const* result, std::span<AnyTensor const> tangents, std::size_t directions = 0);
 
     /// Requests the tangent of the result; not of a batch.
-    void want_tangent();
+    XGRAD_LAZY void want_tangent();
     /// Requests the tangents of the gradients of these operands; `gradient` is grad_output.
-    void want_gradients(OperandMask wanted, AnyTensor const& gradient);
+    XGRAD_LAZY void want_gradients(OperandMask wanted, AnyTensor const& gradient);
 
-    void run();
+    XGRAD_LAZY void run();
 
-    AnyTensor tangent();
+    XGRAD_LAZY AnyTensor tangent();
     /// The tangent of the gradient of operand k. Undefined where another operand has it, or it was
     /// not requested.
-    AnyTensor gradient(std::size_t k);
+    XGRAD_LAZY AnyTensor gradient(std::size_t k);
 
 private:
     bool makes_gradient(std::size_t k) const { return targets_.makes_gradient(k); }
     /// A shape, of each direction in a batch.
-    Shape shape_of(Shape const& one) const;
+    XGRAD_LAZY Shape shape_of(Shape const& one) const;
 
     FusedNode const& node_;
     KernelTable const& kernels_;
@@ -28876,7 +29149,7 @@ private:
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION DualPass::DualPass(FusedNode const& node, AnyArray const* const* values,
+XGRAD_LAZY_BODY DualPass::DualPass(FusedNode const& node, AnyArray const* const* values,
     AnyArray const* result, std::span<AnyTensor const> tangents, std::size_t directions)
     : node_(node), kernels_(node.table().kernels), layout_{kernels_.operand_count},
       directions_(directions), space_(shape_of(node.space())),
@@ -28896,11 +29169,11 @@ XGRAD_FUNCTION DualPass::DualPass(FusedNode const& node, AnyArray const* const* 
     if (result) operands_[layout_.saved_result()] = input_operand(*result, *kernels_.result);
 }
 
-XGRAD_FUNCTION Shape DualPass::shape_of(Shape const& one) const {
+XGRAD_LAZY_BODY Shape DualPass::shape_of(Shape const& one) const {
     return directions_ ? batch_shape(directions_, one) : one;
 }
 
-XGRAD_FUNCTION void DualPass::want_tangent() {
+XGRAD_LAZY_BODY void DualPass::want_tangent() {
     auto const& info = *kernels_.result;
     auto const* const sum = node_.sum();
     tangent_ = sum ? zeroed(sum->reduced(space_, true), info.wide_element)
@@ -28909,7 +29182,7 @@ XGRAD_FUNCTION void DualPass::want_tangent() {
         sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
 }
 
-XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const& gradient) {
+XGRAD_LAZY_BODY void DualPass::want_gradients(OperandMask wanted, AnyTensor const& gradient) {
     targets_ = node_.gradients().only(wanted);
     grad_outputs_ =
         node_.sum() ? node_.sum()->spread(gradient, node_.space()) : gradient.impl().array;
@@ -28928,7 +29201,7 @@ XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const
     }
 }
 
-XGRAD_FUNCTION void DualPass::run() {
+XGRAD_LAZY_BODY void DualPass::run() {
     auto body = [this](void* const* at, std::size_t count, LoopFacts) {
         KernelBlock block{
             node_.expression_object(), at, count, Pass::tangent, 0, &targets_, 0, moving_};
@@ -28939,7 +29212,7 @@ XGRAD_FUNCTION void DualPass::run() {
     loop.run(loop_body(body));
 }
 
-XGRAD_FUNCTION AnyTensor DualPass::tangent() {
+XGRAD_LAZY_BODY AnyTensor DualPass::tangent() {
     auto const* const sum = node_.sum();
     if (sum) {
         if (sum->scale != 1) kernels_.result->scale(tangent_, sum->scale);
@@ -28949,7 +29222,7 @@ XGRAD_FUNCTION AnyTensor DualPass::tangent() {
     return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
 }
 
-XGRAD_FUNCTION AnyTensor DualPass::gradient(std::size_t k) {
+XGRAD_LAZY_BODY AnyTensor DualPass::gradient(std::size_t k) {
     if (!makes_gradient(k)) return {};
     if (node_.is_broadcast(k)) kernels_.operand[k]->narrow(gradients_[k]);
     if (directions_) gradients_[k].reshape(shape_of(node_.operand_shape(k)));
@@ -29308,73 +29581,243 @@ XGRAD_LAZY_BODY void AnyFunctionNode::check_expandable(
 namespace xgrad::detail {
 
 /// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
-/// depend, and grad_output.
-class FusedGradientNode final : public Node {
+/// depend, and grad_output. It is a template so that only programs that record a backward pass
+/// instantiate it.
+template <class = void> class FusedGradientNode final : public Node {
 public:
-    FusedGradientNode(FusedNode& of, AnyTensor const& gradient);
+    FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
+        : keep_(&of), of_(of), saved_(operand_count() + 2), gradient_shape_(gradient.shape()) {
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (of.is_read(k)) saved_operands_ |= OperandMask{1} << of.first_of(k);
+        edges_.reserve(of.next_edges().size() + 1);
+        for (std::size_t k = 0; k < operand_count(); ++k) {
+            bool const is_target = of.makes_gradient(k);
+            if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result()))
+                continue;
+            edges_.push_back(of.next_edges()[of.edge_of(k)]);
+            differentiable_ |= OperandMask{1} << k;
+        }
+        if (Edge edge = gradient_edge(gradient)) {
+            edges_.push_back(std::move(edge));
+            has_gradient_edge_ = true;
+        }
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
+        if (edges_.empty()) return;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_operand(k));
+        if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
+        if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
+    }
 
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
+        if (!recording() || !would_record(gradients)) apply_fused(gradients, results);
+        else if (of_.table().traced) apply_recorded(gradients, results);
+        else apply_undifferentiable(gradients, results);
+    }
+
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         ForwardMode::of(*this).push_gradient(*this, tangents, results);
     }
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::fused_gradient; }
+    /// The Node whose backward pass this is.
+    FusedNode const& of() const noexcept { return of_; }
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
     [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
     void release_saved() noexcept override {
         for (auto& s : saved_) s.release();
     }
-    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
-
-private:
-    XGRAD_LAZY_BODY friend void link_forward_mode() noexcept;
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
+        if (of_.saves_result()) all.push_back({"result", &saved_result()});
+        if (differentiable_) all.push_back({"gradient", &saved_gradient()});
+        return all;
+    }
 
     /// Tangents of the gradients: those due to tangents of the operands (the Hessian is symmetric,
     /// so this is a backward pass), plus the gradients of the tangent of grad_output.
     [[gnu::cold]] void push_tangents(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+        if (recording()) {
+            std::vector<AnyTensor> zeros(results.size());
+            for (std::size_t k = 0; k < operand_count(); ++k)
+                if (of_.makes_gradient(k))
+                    zeros[of_.edge_of(k)] =
+                        of_.table().operand_types[k]->filled(of_.operand_shape(k), 0);
+            return push_by_transposing(*this, std::move(zeros), tangents, results);
+        }
+        std::size_t directions = 0;
+        if (has_gradient_edge_ && tangents.back().defined()) {
+            auto gradient = tangents.back();
+            NodeLock const lock(of_);
+            if (gradient.dim() == gradient_shape_.size()) of_.apply_unrecorded(gradient, results);
+            else {
+                directions = gradient.shape()[0];
+                of_.local_jacobian(of_.wanted()).pull(gradient, results);
+            }
+        }
+        if (std::ranges::none_of(
+                tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
+            return;
+        UnpackGuard const guard(*this);
+        std::vector<AnyTensor> of_operands(of_.next_edges().size());
+        for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
+            if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
+        if (!directions) directions = directions_of(of_, of_operands);
+        DualPass pass = pass_along(of_operands, directions);
+        pass.want_gradients(dependent_operands(), saved_gradient().unpack(*this));
+        pass.run();
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
+    }
 
+private:
     std::size_t operand_count() const noexcept { return of_.table().kernels.operand_count; }
     SavedTensor& saved_result() noexcept { return saved_[operand_count()]; }
     SavedTensor& saved_gradient() noexcept { return saved_[operand_count() + 1]; }
-    bool is_saved(std::size_t i) const noexcept;
+    bool is_saved(std::size_t i) const noexcept {
+        return i < operand_count()    ? saved_operands_ >> i & 1
+               : i == operand_count() ? of_.saves_result()
+                                      : differentiable_ != 0;
+    }
 
-    bool would_record(std::span<AnyTensor const> gradients) const;
+    bool would_record(std::span<AnyTensor const> gradients) const {
+        return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) {
+            return g.defined() && g.requires_grad();
+        });
+    }
 
     /// Unpacks the saved tensors for a pass, and drops what was unpacked at its end.
     class UnpackGuard {
     public:
-        explicit UnpackGuard(FusedGradientNode& n);
+        explicit UnpackGuard(FusedGradientNode& n) : node_(n), unpacked_(n.saved_.size()) {
+            try {
+                for (std::size_t i = 0; i < unpacked_.size(); ++i)
+                    if (n.is_saved(i)) unpacked_[i] = n.saved_[i].open(n);
+            } catch (...) {
+                close();
+                throw;
+            }
+        }
         UnpackGuard(UnpackGuard const&) = delete;
         UnpackGuard& operator=(UnpackGuard const&) = delete;
         ~UnpackGuard() { close(); }
 
     private:
-        void close() noexcept;
+        void close() noexcept {
+            for (std::size_t i = 0; i < unpacked_.size(); ++i)
+                if (unpacked_[i]) node_.saved_[i].close();
+        }
+
         FusedGradientNode& node_;
         CachedVector<char> unpacked_;
     };
 
     /// The pass over dual numbers, of the saved values and tangents of the operands, or of a batch
     /// of so many tangents. Reads a guard.
-    DualPass pass_along(std::span<AnyTensor const> tangents, std::size_t directions = 0);
-    /// Operands whose gradients (this Node's outputs) depend on its inputs.
-    OperandMask dependent_operands() const;
+    DualPass pass_along(std::span<AnyTensor const> tangents, std::size_t directions = 0) {
+        LocalArray<AnyArray const*, 8> values(operand_count());
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
+        return DualPass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr,
+            tangents, directions);
+    }
 
-    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    /// Operands whose gradients (this Node's outputs) depend on its inputs.
+    OperandMask dependent_operands() const {
+        OperandMask all = 0;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1)
+                all |= OperandMask{1} << k;
+        return all;
+    }
+
+    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+        UnpackGuard const guard(*this);
+        DualPass pass = pass_along(tangents);
+        if (has_gradient_edge_) pass.want_tangent();
+        if (OperandMask const wanted = dependent_operands())
+            pass.want_gradients(wanted, saved_gradient().unpack(*this));
+        pass.run();
+        std::size_t edge = 0;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
+        if (has_gradient_edge_) results[edge] = pass.tangent();
+    }
 
     /// Without XGRAD_HIGHER_ORDER: the values, as results whose derivatives are an error.
     [[gnu::cold]] void apply_undifferentiable(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results);
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results) {
+        CachedVector<Edge> edges = edges_;
+        for (auto const& g : gradients)
+            if (g.defined()) edges.push_back(gradient_edge(g));
+        {
+            NoGradGuard const off;
+            apply_fused(gradients, results);
+        }
+        Ref<Node> const error(new ErrorNode(
+            name() + ": derivatives of third and higher order, and gradients of forward mode: a "
+                     "program of headers only includes <xgrad/higher_order.hpp> before any other "
+                     "header of xgrad",
+            std::move(edges)));
+        for (auto& result : results)
+            if (result.defined()) result = with_error(result, error);
+    }
 
     /// Recorded: replays the first backward pass on inputs of a local graph, and differentiates
     /// that.
     [[gnu::cold]] void apply_recorded(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+        auto const& table = of_.table();
+        UnpackGuard const guard(*this);
+        std::size_t const n = operand_count();
+        LocalGraph graph;
+        std::vector<AnyTensor> operands(n);
+        for (std::size_t k = 0, edge = 0; k < n; ++k) {
+            std::size_t const first = of_.first_of(k), target = of_.target_of(k);
+            bool const is_wanted = of_.wanted() >> k & 1;
+            if (is_wanted && target != k) {
+                operands[k] = operands[target];
+                continue;
+            }
+            if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
+            else operands[k] = shape_only(*table.operand_types[k], of_.operand_shape(k));
+            if (is_wanted)
+                operands[k] =
+                    graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
+        }
+        AnyTensor gradient = differentiable_ ? saved_gradient().unpack(*this)
+                                             : table.result_type.filled(gradient_shape_, 0);
+        if (has_gradient_edge_) gradient = graph.input(gradient, edges_.back());
+        AnyTensor result;
+        if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
+        std::vector<AnyTensor> gradients(of_.next_edges().size());
+        table.traced(of_, operands.data(), result, gradient, gradients);
+        auto const found = graph.gradients(gradients, tangents);
+        // gradients of operands that the first pass does not read are undefined and have no edge
+        std::size_t input = 0, edge = 0;
+        for (std::size_t k = 0; k < n; ++k)
+            if (of_.makes_gradient(k)) {
+                if (differentiable_ >> k & 1) results[edge++] = found[input];
+                ++input;
+            }
+        if (has_gradient_edge_) results[edge] = found[input];
+    }
 
     /// The saved result, as a function of `operands`.
     [[gnu::cold]] AnyTensor result_of(
-        std::span<AnyTensor const> operands, AnyTensor const& value) const;
+        std::span<AnyTensor const> operands, AnyTensor const& value) const {
+        AnyTensor const* pointers[64];
+        for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
+        AnyTensor result = alias(value);
+        BoundOperands const in(of_.table(), of_.expression_object(), pointers, true);
+        result.impl().grad_fn =
+            FusedNode::make(of_.expression_object(), pointers, in, nullptr, result);
+        return result;
+    }
 
     Ref<Node> keep_;
     FusedNode& of_;
@@ -29392,208 +29835,7 @@ private:
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION FusedGradientNode::FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
-    : keep_(&of), of_(of), saved_(operand_count() + 2), gradient_shape_(gradient.shape()) {
-    for (std::size_t k = 0; k < operand_count(); ++k)
-        if (of.is_read(k)) saved_operands_ |= OperandMask{1} << of.first_of(k);
-    edges_.reserve(of.next_edges().size() + 1);
-    for (std::size_t k = 0; k < operand_count(); ++k) {
-        bool const is_target = of.makes_gradient(k);
-        if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result())) continue;
-        edges_.push_back(of.next_edges()[of.edge_of(k)]);
-        differentiable_ |= OperandMask{1} << k;
-    }
-    if (Edge edge = gradient_edge(gradient)) {
-        edges_.push_back(std::move(edge));
-        has_gradient_edge_ = true;
-    }
-    set_edges(edges_.data(), edges_.size());
-    set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
-    if (edges_.empty()) return;
-    for (std::size_t k = 0; k < operand_count(); ++k)
-        if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_operand(k));
-    if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
-    if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
-}
-
-XGRAD_FUNCTION void FusedGradientNode::apply(
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
-    if (!recording() || !would_record(gradients)) apply_fused(gradients, results);
-    else if (of_.table().traced) apply_recorded(gradients, results);
-    else apply_undifferentiable(gradients, results);
-}
-
-XGRAD_FUNCTION void FusedGradientNode::apply_undifferentiable(
-    std::span<AnyTensor const> gradients, std::span<AnyTensor> results) {
-    CachedVector<Edge> edges = edges_;
-    for (auto const& g : gradients)
-        if (g.defined()) edges.push_back(gradient_edge(g));
-    {
-        NoGradGuard const off;
-        apply_fused(gradients, results);
-    }
-    Ref<Node> const error(new ErrorNode(
-        name() + ": derivatives of third and higher order, and gradients of forward mode: a "
-                 "program of headers only includes <xgrad/higher_order.hpp> before any other "
-                 "header of xgrad",
-        std::move(edges)));
-    for (auto& result : results)
-        if (result.defined()) result = with_error(result, error);
-}
-
-XGRAD_FUNCTION void FusedGradientNode::push_tangents(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    if (recording()) {
-        std::vector<AnyTensor> zeros(results.size());
-        for (std::size_t k = 0; k < operand_count(); ++k)
-            if (of_.makes_gradient(k))
-                zeros[of_.edge_of(k)] =
-                    of_.table().operand_types[k]->filled(of_.operand_shape(k), 0);
-        return push_by_transposing(*this, std::move(zeros), tangents, results);
-    }
-    std::size_t directions = 0;
-    if (has_gradient_edge_ && tangents.back().defined()) {
-        auto gradient = tangents.back();
-        NodeLock const lock(of_);
-        if (gradient.dim() == gradient_shape_.size()) of_.apply_unrecorded(gradient, results);
-        else {
-            directions = gradient.shape()[0];
-            of_.local_jacobian(of_.wanted()).pull(gradient, results);
-        }
-    }
-    if (std::ranges::none_of(
-            tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
-        return;
-    UnpackGuard const guard(*this);
-    std::vector<AnyTensor> of_operands(of_.next_edges().size());
-    for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
-        if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
-    if (!directions) directions = directions_of(of_, of_operands);
-    DualPass pass = pass_along(of_operands, directions);
-    pass.want_gradients(dependent_operands(), saved_gradient().unpack(*this));
-    pass.run();
-    for (std::size_t k = 0; k < operand_count(); ++k)
-        if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
-}
-
-XGRAD_FUNCTION std::vector<NamedSavedTensor> FusedGradientNode::saved_tensors() {
-    std::vector<NamedSavedTensor> all;
-    for (std::size_t k = 0; k < operand_count(); ++k)
-        if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
-    if (of_.saves_result()) all.push_back({"result", &saved_result()});
-    if (differentiable_) all.push_back({"gradient", &saved_gradient()});
-    return all;
-}
-
-XGRAD_FUNCTION bool FusedGradientNode::is_saved(std::size_t i) const noexcept {
-    return i < operand_count()    ? saved_operands_ >> i & 1
-           : i == operand_count() ? of_.saves_result()
-                                  : differentiable_ != 0;
-}
-
-XGRAD_FUNCTION bool FusedGradientNode::would_record(std::span<AnyTensor const> gradients) const {
-    return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) {
-        return g.defined() && g.requires_grad();
-    });
-}
-
-XGRAD_FUNCTION FusedGradientNode::UnpackGuard::UnpackGuard(FusedGradientNode& n)
-    : node_(n), unpacked_(n.saved_.size()) {
-    try {
-        for (std::size_t i = 0; i < unpacked_.size(); ++i)
-            if (n.is_saved(i)) unpacked_[i] = n.saved_[i].open(n);
-    } catch (...) {
-        close();
-        throw;
-    }
-}
-
-XGRAD_FUNCTION void FusedGradientNode::UnpackGuard::close() noexcept {
-    for (std::size_t i = 0; i < unpacked_.size(); ++i)
-        if (unpacked_[i]) node_.saved_[i].close();
-}
-
-XGRAD_FUNCTION DualPass FusedGradientNode::pass_along(
-    std::span<AnyTensor const> tangents, std::size_t directions) {
-    LocalArray<AnyArray const*, 8> values(operand_count());
-    for (std::size_t k = 0; k < operand_count(); ++k)
-        if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
-    return DualPass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr,
-        tangents, directions);
-}
-
-XGRAD_FUNCTION OperandMask FusedGradientNode::dependent_operands() const {
-    OperandMask all = 0;
-    for (std::size_t k = 0; k < operand_count(); ++k)
-        if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1)
-            all |= OperandMask{1} << k;
-    return all;
-}
-
-XGRAD_FUNCTION void FusedGradientNode::apply_fused(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    UnpackGuard const guard(*this);
-    DualPass pass = pass_along(tangents);
-    if (has_gradient_edge_) pass.want_tangent();
-    if (OperandMask const wanted = dependent_operands())
-        pass.want_gradients(wanted, saved_gradient().unpack(*this));
-    pass.run();
-    std::size_t edge = 0;
-    for (std::size_t k = 0; k < operand_count(); ++k)
-        if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
-    if (has_gradient_edge_) results[edge] = pass.tangent();
-}
-
-XGRAD_FUNCTION void FusedGradientNode::apply_recorded(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    auto const& table = of_.table();
-    UnpackGuard const guard(*this);
-    std::size_t const n = operand_count();
-    LocalGraph graph;
-    std::vector<AnyTensor> operands(n);
-    for (std::size_t k = 0, edge = 0; k < n; ++k) {
-        std::size_t const first = of_.first_of(k), target = of_.target_of(k);
-        bool const is_wanted = of_.wanted() >> k & 1;
-        if (is_wanted && target != k) {
-            operands[k] = operands[target];
-            continue;
-        }
-        if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
-        else operands[k] = shape_only(*table.operand_types[k], of_.operand_shape(k));
-        if (is_wanted)
-            operands[k] =
-                graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
-    }
-    AnyTensor gradient = differentiable_ ? saved_gradient().unpack(*this)
-                                         : table.result_type.filled(gradient_shape_, 0);
-    if (has_gradient_edge_) gradient = graph.input(gradient, edges_.back());
-    AnyTensor result;
-    if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
-    std::vector<AnyTensor> gradients(of_.next_edges().size());
-    table.traced(of_, operands.data(), result, gradient, gradients);
-    auto const found = graph.gradients(gradients, tangents);
-    // gradients of operands that the first pass does not read are undefined and have no edge
-    std::size_t input = 0, edge = 0;
-    for (std::size_t k = 0; k < n; ++k)
-        if (of_.makes_gradient(k)) {
-            if (differentiable_ >> k & 1) results[edge++] = found[input];
-            ++input;
-        }
-    if (has_gradient_edge_) results[edge] = found[input];
-}
-
-XGRAD_FUNCTION AnyTensor FusedGradientNode::result_of(
-    std::span<AnyTensor const> operands, AnyTensor const& value) const {
-    AnyTensor const* pointers[64];
-    for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
-    AnyTensor result = alias(value);
-    BoundOperands const in(of_.table(), of_.expression_object(), pointers, true);
-    result.impl().grad_fn = FusedNode::make(of_.expression_object(), pointers, in, nullptr, result);
-    return result;
-}
-
-XGRAD_FUNCTION void FusedNode::push_tangents(
+XGRAD_LAZY_BODY void FusedNode::push_tangents(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     if (recording()) {
         auto const shape = sum_ ? sum_->reduced(space_, sum_->keeps_dims) : space_;
@@ -29616,13 +29858,13 @@ XGRAD_FUNCTION void FusedNode::push_tangents(
     results[0] = pass.tangent();
 }
 
-XGRAD_FUNCTION LocalJacobian FusedNode::local_jacobian(OperandMask operands) {
+XGRAD_LAZY_BODY LocalJacobian FusedNode::local_jacobian(OperandMask operands) {
     UnpackGuard const guard(*this);
     SavedArrays saved(*this);
     return LocalJacobian(*this, saved.values(), saved.result(), operands);
 }
 
-XGRAD_FUNCTION void FusedNode::apply_recorded(
+XGRAD_LAZY_BODY void FusedNode::apply_recorded(
     AnyTensor const& gradient, std::span<AnyTensor> results) {
     UnpackGuard const guard(*this);
     {
@@ -29630,7 +29872,7 @@ XGRAD_FUNCTION void FusedNode::apply_recorded(
         auto grad_output = gradient; // a second reference: no result overwrites it
         apply_unrecorded(grad_output, results);
     }
-    Ref<Node> const node(new FusedGradientNode(*this, gradient));
+    Ref<Node> const node(new FusedGradientNode<>(*this, gradient));
     if (node->next_edges().empty()) return;
     for (std::uint32_t i = 0; i < results.size(); ++i) {
         results[i].impl().grad_fn = node;
@@ -29643,7 +29885,9 @@ XGRAD_LAZY_BODY void link_second_order() noexcept {
         [](Node& node, AnyTensor const& gradient, std::span<AnyTensor> results) {
             static_cast<FusedNode&>(node).apply_recorded(gradient, results);
         },
-        &record_linear,
+        [](AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b) {
+            record_linear(value, factor, a, b);
+        },
     };
     SecondOrder::linked.store(&all, std::memory_order_release);
 }
@@ -29654,7 +29898,7 @@ XGRAD_LAZY_BODY void link_forward_mode() noexcept {
             static_cast<FusedNode&>(node).push_tangents(tangents, results);
         },
         [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-            static_cast<FusedGradientNode&>(node).push_tangents(tangents, results);
+            static_cast<FusedGradientNode<>&>(node).push_tangents(tangents, results);
         },
         [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
             static_cast<ArraywiseRecord&>(node).push_tangents(tangents, results);
@@ -30101,9 +30345,9 @@ XGRAD_LAZY_BODY void check_in_place(AnyTensor const& t, std::string_view operati
 XGRAD_LAZY_BODY NewGradFn::NewGradFn(AnyTensor const& t, Edge written)
     : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written)) {
     if (t.is_view())
-        edge_ = {Ref<Node>(new CopySlices(
-                     std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())),
-                     gradient_edge(AnyTensor(changed_)), edge_)),
+        edge_ = {
+            copy_slices_node(std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())),
+                gradient_edge(AnyTensor(changed_)), edge_),
             0};
     if (changed_->retains_grad)
         NodeHooks::at(*edge_.function, edge_.input_nr); // so that begin() need not allocate
@@ -30287,13 +30531,13 @@ void add_multiples(void* to, void const* d, void const* g, std::size_t n, std::s
             x[parts * i + part] += derivative_times(by[parts * i + part], factor[i * step]);
 }
 using Products = void (*)(void* to, void const* d, void const* by, std::size_t n, std::size_t step);
-XGRAD_FUNCTION Products products_of(bool is_complex, bool is_double) {
+XGRAD_LAZY Products products_of(bool is_complex, bool is_double) {
     if (is_complex)
         return is_double ? &add_products<std::complex<double>, double>
                          : &add_products<std::complex<float>, float>;
     return is_double ? &add_products<double, double> : &add_products<float, float>;
 }
-XGRAD_FUNCTION Products multiples_of(bool is_complex, bool is_double) {
+XGRAD_LAZY Products multiples_of(bool is_complex, bool is_double) {
     if (is_complex)
         return is_double ? &add_multiples<std::complex<double>, double>
                          : &add_multiples<std::complex<float>, float>;
@@ -31105,7 +31349,7 @@ XGRAD_LAZY_BODY std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_posit
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AnyTensor const& Replay::value(std::size_t at) {
+XGRAD_LAZY_BODY AnyTensor const& Replay::value(std::size_t at) {
     if (values_[at].defined()) return values_[at];
     auto const& v = vertices_[at];
     std::vector<AnyTensor> x(v.table->operands);
@@ -31115,13 +31359,13 @@ XGRAD_FUNCTION AnyTensor const& Replay::value(std::size_t at) {
                v.object, v.table->is_operand ? operands_ + v.first_operand : x.data());
 }
 
-XGRAD_FUNCTION void append_vertex(
-    std::vector<TracedVertex>& vertices, TracedTable const* table, void const* object) {
+XGRAD_LAZY_BODY void append_vertex(
+    CachedVector<TracedVertex>& vertices, TracedTable const* table, void const* object) {
     vertices.push_back({table, object});
 }
 
-XGRAD_FUNCTION void measure(
-    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
+XGRAD_LAZY_BODY void measure(
+    CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
     auto& v = vertices[at];
     v.first_operand = operand;
     v.end = at + 1;
@@ -31134,10 +31378,10 @@ XGRAD_FUNCTION void measure(
     }
 }
 
-XGRAD_FUNCTION void traced_pass(TracedExpression const& traced, FusedNode const& node,
+XGRAD_LAZY_BODY void traced_pass(TracedExpression const& traced, FusedNode const& node,
     AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
     std::span<AnyTensor> results) {
-    std::vector<TracedVertex> vertices; // in prefix order: each before its operands
+    CachedVector<TracedVertex> vertices; // in prefix order: each before its operands
     traced.list_vertices(node.expression_object(), vertices);
     std::size_t operand_count = 0;
     measure(vertices, 0, operand_count);
