@@ -296,7 +296,11 @@ TEST_CASE("what is wrong is said") {
         "sparse_jacobian: the plan was made for inputs and results of other shapes",
         xg::ShapeError);
     CHECK_THROWS_WITH_AS(plan.hessian(x),
-        "hessian: the function given to sparsity() returns several numbers", xg::ShapeError);
+        "hessian: the function given to sparsity() does not return one real number",
+        xg::ShapeError);
+    CHECK_THROWS_WITH_AS(plan.hessian_pattern(),
+        "hessian_pattern: the function given to sparsity() does not return one real number",
+        xg::ShapeError);
     // a branch
     auto const g = [](D const& a) { return a.data()[0] > 1 ? D(a * a) : D(a * a * sum(a)); };
     auto const checked = xg::sparsity(g, D({2., 1., 3.}), {.check = true});
