@@ -1086,14 +1086,13 @@ public:
     SparseMatrix<scalar> hessian(In const& x) const {
         static_assert(is_function_of_reals, "hessian: the function should return a single Tensor "
                                             "of real numbers, and have real inputs");
-        if (!hessian_.pattern)
-            detail::fail<ShapeError>("hessian: the function given to sparsity() returns several "
-                                     "numbers");
-        return entries(hessian_, x);
+        return entries(planned_hessian("hessian"), x);
     }
     SparsePattern const& jacobian_pattern() const { return *jacobian_.pattern; }
     /// Of a function that returns one real number.
-    SparsePattern const& hessian_pattern() const { return *hessian_.pattern; }
+    SparsePattern const& hessian_pattern() const {
+        return *planned_hessian("hessian_pattern").pattern;
+    }
     /// The number of colours: of columns that go into one tangent, or of rows that go into one
     /// grad_output.
     int jacobian_colors() const noexcept { return jacobian_.coloring.count; }
@@ -1102,6 +1101,12 @@ public:
 private:
     static constexpr bool is_function_of_reals = Of::returns_real && detail::all_real<In>;
 
+    detail::CompressedPasses const& planned_hessian(std::string_view name) const {
+        if (!hessian_.pattern)
+            detail::fail<ShapeError>(
+                name, ": the function given to sparsity() does not return one real number");
+        return hessian_;
+    }
     template <class Body> void run(std::string_view name, In const& x, Body const& body) const {
         Of::run(name, f_, x, {.create_graph = false}, [&](auto const& e, auto const&, auto const&) {
             body(e);

@@ -13157,14 +13157,14 @@ XGRAD_LAZY void jacobian_vector_product(
     Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
 /// In the place of a vector: 1.
-struct One {};
+struct OneTangent {};
 template <class F, class X, class V>
 auto jvp_of(F& f, X const& inputs, V const& v, TransformOptions const& options) {
     using Of = Transform<F, X>;
     return Of::template run<true>(
         "jvp", f, inputs, options, [&](Evaluation const& e, auto const& in, auto const& out) {
             Tensors products(e.outputs.size());
-            if constexpr (std::same_as<V, One>) jacobian_vector_product(e, {}, products);
+            if constexpr (std::same_as<V, OneTangent>) jacobian_vector_product(e, {}, products);
             else {
                 check_sizes("jvp", v, in);
                 jacobian_vector_product(e, erased(v), products);
@@ -13195,7 +13195,7 @@ auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {
 /// For an input of one element: v is 1.
 template <class F, class X> auto jvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
     if constexpr (detail::Transform<F, X>::fits)
-        return detail::jvp_of(f, inputs, detail::One(), options);
+        return detail::jvp_of(f, inputs, detail::OneTangent(), options);
 }
 
 /// jvp() as a function: jvp(f)(x, v).
