@@ -96,7 +96,8 @@ template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), D
         auto const y = value(op, x...);
         constexpr std::size_t duals = (std::size_t{is_tangent<X>} + ...);
         if constexpr (takes_gradients<Y> && duals > 0) {
-            constexpr bool guarded = duals > 1 && has_poles<Op, std::index_sequence_for<X...>>;
+            constexpr bool guarded =
+                (duals > 1 || of_numbers) && has_poles<Op, std::index_sequence_for<X...>>;
             return Dual<Value, N>{y, tangent<guarded>(op, y, x...)};
         } else return y;
     }
