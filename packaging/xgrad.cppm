@@ -97,6 +97,7 @@ export {
 #include <xgrad/xgrad.hpp>
 
 #include <xgrad/data.hpp>
+#include <xgrad/dual.hpp>
 #include <xgrad/interop.hpp>
 #include <xgrad/map.hpp>
 #include <xgrad/nn.hpp>
