@@ -8618,7 +8618,8 @@ template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), D
         auto const y = value(op, x...);
         constexpr std::size_t duals = (std::size_t{is_tangent<X>} + ...);
         if constexpr (takes_gradients<Y> && duals > 0) {
-            constexpr bool guarded = duals > 1 && has_poles<Op, std::index_sequence_for<X...>>;
+            constexpr bool guarded =
+                (duals > 1 || of_numbers) && has_poles<Op, std::index_sequence_for<X...>>;
             return Dual<Value, N>{y, tangent<guarded>(op, y, x...)};
         } else return y;
     }
@@ -26434,29 +26435,27 @@ XGRAD_INLINE void fill_batch(
 #if defined(__AVX512BW__)
     if (size % 64 == 0) {
         auto const first = _mm512_broadcast_i32x4(load_one(from, element));
-        for (std::size_t at = 0; at < size; at += 64)
-            _mm512_storeu_si512(
-                to + at, n == 1 ? first
-                                : _mm512_mask_loadu_epi8(first,
-                                      bytes >= at + 64 ? ~std::uint64_t{0}
-                                      : bytes > at     ? (std::uint64_t{1} << (bytes - at)) - 1
-                                                       : 0,
-                                      from + at));
+        if (n == 1) _mm512_storeu_si512(to, first);
+        for (std::size_t at = n == 1 ? 64 : 0; at < size; at += 64)
+            _mm512_storeu_si512(to + at, _mm512_mask_loadu_epi8(first,
+                                             bytes >= at + 64 ? ~std::uint64_t{0}
+                                             : bytes > at ? (std::uint64_t{1} << (bytes - at)) - 1
+                                                          : 0,
+                                             from + at));
         return;
     }
 #elif defined(__AVX2__)
     if (size % 32 == 0) {
         auto* const batches = reinterpret_cast<__m256i*>(to);
         auto const first = _mm256_broadcastsi128_si256(load_one(from, element));
-        for (std::size_t at = 0; at < size; at += 32) {
+        if (n == 1) _mm256_storeu_si256(batches, first);
+        for (std::size_t at = n == 1 ? 32 : 0; at < size; at += 32) {
             auto const mask = _mm256_cmpgt_epi32(
                 _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
                 _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
             _mm256_storeu_si256(batches + at / 32,
-                n == 1 ? first
-                       : _mm256_blendv_epi8(first,
-                             _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at), mask),
-                             mask));
+                _mm256_blendv_epi8(first,
+                    _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at), mask), mask));
         }
         return;
     }
