@@ -210,6 +210,7 @@ template <bool by_number = false, bool analytic = false, int derivatives = 0> st
     using derivative = MapOptions<by_number, analytic, derivatives + 1>; // for a derivative
 };
 
+/// The function F of numbers of the kinds in Signature, as an operation: see map().
 template <class F, class Options, class Signature> struct Map;
 
 namespace detail {
