@@ -6,7 +6,7 @@
 //   their adjoints), or only on values that it saves (products of matrices and other operations on
 //   whole arrays), is asked: its tangents, and its gradients, for random vectors that are scaled by
 //   the numbers of their elements say which element is where, as long as each result has one, or
-//   each operand goes to one. Otherwise it is dense, but along axes that it keeps apart: the rows
+//   each operand reaches one. Otherwise it is dense, but along axes that it keeps apart: the rows
 //   of a left factor. The values that it saves are replaced by random ones meanwhile, so that a 0
 //   among them is not taken for none.
 // - Any other Node (a custom Function, a checkpoint) is dense between its inputs and outputs.

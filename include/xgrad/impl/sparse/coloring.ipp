@@ -53,7 +53,7 @@ XGRAD_LAZY_BODY StarColoring star_coloring(SparsePattern const& symmetric) {
     c.color.assign(static_cast<std::size_t>(count), -1);
     std::vector<int> star(inner.size(), -1), twin(inner.size()), next = outer, hub, forbidden_for,
                                                                  treated(c.color.size(), -1);
-    for (int v = 0; v < count; ++v) // rows come in order, and so does each column
+    for (int v = 0; v < count; ++v) // rows increase, and so each column is sorted
         for (int p = at(outer, v); p < at(outer, v + 1); ++p)
             at(twin, p) = at(next, at(inner, p))++;
     std::vector<FirstNeighbour> first;

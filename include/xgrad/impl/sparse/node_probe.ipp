@@ -237,7 +237,7 @@ private:
         for (auto const* x : from_) sizes.push_back(x ? numel(x->shape) : 0);
         return link_sources([&](auto const& weight) { return push(weight); }, sizes, links, true);
     }
-    /// Each element of the inputs goes to one element of the outputs.
+    /// Each element of the inputs reaches one element of the outputs.
     bool adds(std::vector<Links>& links) const {
         std::vector<std::size_t> sizes;
         for (auto const& y : outputs_) sizes.push_back(y.defined() ? y.numel() : 0);
