@@ -219,11 +219,9 @@ namespace detail {
 /// to z and to its conjugate; of a real function of z the direction of steepest ascent.
 enum class Part : std::uint8_t { plain, dz, dz_bar, ascent };
 
-/// The number of tangents that the derivatives for an argument of kind L take.
+/// The number of tangents that the derivatives for an argument of kind L, real or complex, take.
 template <class Options, class L>
-inline constexpr std::size_t tangents_for = std::same_as<L, C> && !Options::is_holomorphic ? 2
-                                            : takes_gradients<L>                           ? 1
-                                                                                           : 0;
+inline constexpr std::size_t tangents_for = std::same_as<L, C> && !Options::is_holomorphic ? 2 : 1;
 
 /// The arguments whose tangents a call computes: argument I has the tangents from first[I] on.
 template <class Options, class... L> struct TangentIndex {
@@ -357,14 +355,6 @@ struct Derivative<F, Options, Y(L...), I, part> {
     }
 };
 
-/// The value or the derivatives of a function are again that of a function of numbers.
-template <class Options, class Y, class... L, class F, class... X>
-XGRAD_INLINE auto apply_map(std::type_identity<Y(L...)>, F const& f, X const&... x) {
-    Map<F, Options, Y(L...)> const op{{}, f};
-    if constexpr ((EvaluatedAtOnce<X> || ...)) return evaluate_at_once(op, x...);
-    else return op.value(x...);
-}
-
 } // namespace detail
 
 /// A function of numbers as an operation: see map().
@@ -429,9 +419,11 @@ private:
             detail::fail<GraphError>("map: of a function of numbers there are derivatives up to "
                                      "the third");
             return Traced<typename To::template over<P>>{};
-        } else
-            return detail::apply_map<typename Options::derivative>(
-                std::type_identity<To(L...)>{}, D{f}, x...);
+        } else {
+            Map<D, typename Options::derivative, To(L...)> const op{{}, {f}};
+            if constexpr ((detail::EvaluatedAtOnce<X> || ...)) return evaluate_at_once(op, x...);
+            else return op.value(x...);
+        }
     }
 };
 

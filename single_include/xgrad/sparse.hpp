@@ -388,7 +388,7 @@ XGRAD_LAZY StarColoring star_coloring(SparsePattern const& symmetric);
 //   their adjoints), or only on values that it saves (products of matrices and other operations on
 //   whole arrays), is asked: its tangents, and its gradients, for random vectors that are scaled by
 //   the numbers of their elements say which element is where, as long as each result has one, or
-//   each operand goes to one. Otherwise it is dense, but along axes that it keeps apart: the rows
+//   each operand reaches one. Otherwise it is dense, but along axes that it keeps apart: the rows
 //   of a left factor. The values that it saves are replaced by random ones meanwhile, so that a 0
 //   among them is not taken for none.
 // - Any other Node (a custom Function, a checkpoint) is dense between its inputs and outputs.
@@ -1427,7 +1427,7 @@ XGRAD_LAZY_BODY StarColoring star_coloring(SparsePattern const& symmetric) {
     c.color.assign(static_cast<std::size_t>(count), -1);
     std::vector<int> star(inner.size(), -1), twin(inner.size()), next = outer, hub, forbidden_for,
                                                                  treated(c.color.size(), -1);
-    for (int v = 0; v < count; ++v) // rows come in order, and so does each column
+    for (int v = 0; v < count; ++v) // rows increase, and so each column is sorted
         for (int p = at(outer, v); p < at(outer, v + 1); ++p)
             at(twin, p) = at(next, at(inner, p))++;
     std::vector<FirstNeighbour> first;
@@ -1802,7 +1802,7 @@ private:
         for (auto const* x : from_) sizes.push_back(x ? numel(x->shape) : 0);
         return link_sources([&](auto const& weight) { return push(weight); }, sizes, links, true);
     }
-    /// Each element of the inputs goes to one element of the outputs.
+    /// Each element of the inputs reaches one element of the outputs.
     bool adds(std::vector<Links>& links) const {
         std::vector<std::size_t> sizes;
         for (auto const& y : outputs_) sizes.push_back(y.defined() ? y.numel() : 0);

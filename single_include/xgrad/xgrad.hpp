@@ -4380,8 +4380,8 @@ XGRAD_LAZY void record_linear(
 void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
-/// Links the code of second derivatives, which fused_gradient_node.hpp defines. A
-/// program that never calls it does not contain that code.
+/// Links the code of second derivatives, which fused_gradient_node.hpp defines. A program that
+/// never calls it does not contain that code.
 XGRAD_LAZY void link_second_order() noexcept;
 /// The same for forward mode, which uses second derivatives.
 XGRAD_LAZY void link_forward_mode() noexcept;
