@@ -31,7 +31,7 @@ XGRAD_FUNCTION SparsePattern::SparsePattern(
 XGRAD_FUNCTION SparsePattern SparsePattern::of_entries(
     std::size_t rows, std::size_t cols, std::vector<std::pair<std::size_t, std::size_t>> entries) {
     std::ranges::sort(entries);
-    entries.erase(std::ranges::unique(entries).begin(), entries.end());
+    entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
     if (!entries.empty() && entries.back().first >= rows)
         detail::fail<ShapeError>(
             "SparsePattern: there is an entry in row ", entries.back().first, " of ", rows);
