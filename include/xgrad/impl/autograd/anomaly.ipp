@@ -92,9 +92,4 @@ XGRAD_FUNCTION AnomalyMode::~AnomalyMode() {
     detail::anomaly.check_nan = before_.check_nan;
 }
 
-XGRAD_FUNCTION Node::Node(std::uint64_t sequence) : sequence_(sequence) {
-    if (detail::anomaly.functions) [[unlikely]]
-        detail::anomaly.functions->record_origin(*this);
-}
-
 } // namespace xgrad

@@ -1,9 +1,15 @@
 // Bodies of node.hpp.
 #pragma once
 
+#include <xgrad/autograd/anomaly.hpp>
 #include <xgrad/autograd/node.hpp>
 
 namespace xgrad {
+
+XGRAD_FUNCTION Node::Node(std::uint64_t sequence) : sequence_(sequence) {
+    if (detail::anomaly.functions) [[unlikely]]
+        detail::anomaly.functions->record_origin(*this);
+}
 
 XGRAD_FUNCTION void Node::pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) {
     detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
@@ -12,9 +18,7 @@ XGRAD_FUNCTION void Node::pushforward(std::span<AnyTensor const>, std::span<AnyT
 namespace detail {
 
 XGRAD_FUNCTION std::string backward_name(std::string_view operation) {
-    std::string name(operation);
-    name += "Backward";
-    return name;
+    return std::string(operation) += "Backward";
 }
 
 XGRAD_FUNCTION void NodeHooks::destroy(NodeHooks* hooks) noexcept { delete hooks; }
