@@ -19,6 +19,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
     # g++ 12 suspects std::string's operator+, at -O3 by two names.
     target_compile_options(xgrad_own_program INTERFACE -Wno-restrict -Wno-stringop-overflow)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ collects garbage from 128 MB on: from 1 GB on, a file of tests takes 8 % less time and 0.6 GB more memory.
+    target_compile_options(xgrad_own_program INTERFACE --param=ggc-min-heapsize=1048576)
+endif()
 if(XGRAD_WARNINGS_AS_ERRORS)
     target_compile_options(xgrad_own_program INTERFACE -Werror)
 endif()
