@@ -149,6 +149,10 @@ template <class M, class A, class B>
 XGRAD_INLINE auto where(M&& mask, A&& a, B&& b) {
     return express(Where{}, std::forward<M>(mask), std::forward<A>(a), std::forward<B>(b));
 }
+/// The same of plain numbers, which partials of dual numbers choose from.
+template <std::same_as<bool> M, Number A, Number B> XGRAD_INLINE auto where(M mask, A a, B b) {
+    return mask ? a : b;
+}
 
 /// The larger of two; where they are equal each gets half the gradient. NaN is propagated, and both
 /// get the gradient.

@@ -3,7 +3,7 @@
 //
 // Shapes: none are needed: an element is a number, or a number of a batch.
 // Gradients: tangent i is the derivative in direction i.
-// Errors: none are thrown. More than 64 tangents of batches do not compile.
+// Errors: none are thrown.
 #pragma once
 
 #include <concepts>
@@ -65,21 +65,22 @@ template <class V, std::size_t N> struct BottomOf<Dual<V, N>> : BottomOf<V> {};
 
 /// Which tangents may differ from 0. Of batches a mask says so, which is a constant to the compiler
 /// where code does not branch: tangents that are 0 cost nothing (benchmarks/map.cpp, row a1).
-template <bool tracked> struct Support {
-    std::uint64_t mask;
+template <std::size_t masks, class = std::make_index_sequence<masks>> struct Support;
+template <std::size_t masks, std::size_t... M> struct Support<masks, std::index_sequence<M...>> {
+    std::uint64_t mask[masks];
     bool unknown; // a tangent of the mask may be 0 nevertheless, as that of a constant operand
 
-    XGRAD_INLINE static constexpr Support none() { return {0, false}; }
-    XGRAD_INLINE static constexpr Support all() { return {~std::uint64_t{0}, true}; }
+    XGRAD_INLINE static constexpr Support none() { return {{}, false}; }
+    XGRAD_INLINE static constexpr Support all() { return {{~std::uint64_t{M - M}...}, true}; }
     XGRAD_INLINE static constexpr Support one(std::size_t i) {
-        return {std::uint64_t{1} << i, false};
+        return {{(i / 64 == M ? std::uint64_t{1} << i % 64 : 0)...}, false};
     }
-    XGRAD_INLINE constexpr bool has(std::size_t i) const { return mask >> i & 1; }
-    XGRAD_INLINE friend constexpr Support operator|(Support a, Support b) {
-        return {a.mask | b.mask, a.unknown || b.unknown};
+    XGRAD_INLINE constexpr bool has(std::size_t i) const { return mask[i / 64] >> i % 64 & 1; }
+    XGRAD_INLINE friend constexpr Support operator|(Support const& a, Support const& b) {
+        return {{(a.mask[M] | b.mask[M])...}, a.unknown || b.unknown};
     }
 };
-template <> struct Support<false> {
+template <> struct Support<0> {
     static constexpr bool unknown = true;
     XGRAD_INLINE static constexpr Support none() { return {}; }
     XGRAD_INLINE static constexpr Support all() { return {}; }
@@ -94,9 +95,7 @@ template <> struct Support<false> {
 template <class V, std::size_t N> class Tangents {
 public:
     /// Which tangents may differ from 0.
-    using Support = detail::Support<!Number<typename detail::BottomOf<V>::type>>;
-    static_assert(N <= 64 || std::is_empty_v<Support>, "a dual number of batches has at most 64 "
-                                                       "tangents");
+    using Support = detail::Support<Number<typename detail::BottomOf<V>::type> ? 0 : (N + 63) / 64>;
 
     XGRAD_INLINE Tangents() : Tangents(Support::none(), zero) {}
     /// All tangents are t.
@@ -132,11 +131,13 @@ private:
     XGRAD_INLINE static V zero(std::size_t) { return V(0); }
 
     V at_[N];
-    [[no_unique_address]] Support support_;
+    // Mutable: of a constant variable without such a member g++ 12 makes an object in memory, where
+    // it does not know the mask (benchmarks/sum_over.cpp).
+    [[no_unique_address]] mutable Support support_;
 };
 template <class V> class Tangents<V, 0> {
 public:
-    using Support = detail::Support<false>;
+    using Support = detail::Support<0>;
     Tangents() = default;
     template <class T> XGRAD_INLINE Tangents(T const&) {}
     template <class F> XGRAD_INLINE Tangents(Support, F const&) {}
