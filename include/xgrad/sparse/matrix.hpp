@@ -50,6 +50,19 @@ private:
     std::vector<int> outer_{0}, inner_;
 };
 
+/// An entry of a sparse matrix, as Eigen's setFromTriplets() takes them.
+template <class T> class Triplet {
+public:
+    Triplet(int row, int col, T const& value) : row_(row), col_(col), value_(value) {}
+    int row() const noexcept { return row_; }          // from 0 on
+    int col() const noexcept { return col_; }          // likewise
+    T const& value() const noexcept { return value_; } // the entry
+
+private:
+    int row_, col_;
+    T value_;
+};
+
 /// A sparse matrix by rows. Its pattern is shared with the plan that made it, and with the other
 /// matrices of that plan.
 template <Differentiable T> class SparseMatrix {
@@ -73,6 +86,15 @@ public:
     T const* data() const noexcept { return values_.data(); }
     SparsePattern const& pattern() const noexcept { return *pattern_; }
 
+    /// All entries, one row after the other.
+    std::vector<Triplet<T>> triplets() const {
+        std::vector<Triplet<T>> list;
+        list.reserve(static_cast<std::size_t>(nonzeros()));
+        for (int i = 0; i < rows(); ++i)
+            for (int const j : pattern_->row(static_cast<std::size_t>(i)))
+                list.emplace_back(i, j, data()[list.size()]);
+        return list;
+    }
     /// All elements, in a tensor of two axes.
     Tensor<T> to_dense() const {
         auto const n = static_cast<std::size_t>(cols());
