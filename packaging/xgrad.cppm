@@ -104,6 +104,7 @@ export {
 #include <xgrad/optim.hpp>
 #include <xgrad/package.hpp>
 #include <xgrad/sparse.hpp>
+#include <xgrad/sum_over.hpp>
 #if XGRAD_USE_LAPACK
 #    include <xgrad/linalg.hpp>
 #endif

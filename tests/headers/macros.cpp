@@ -26,6 +26,7 @@
 #include <xgrad/optim.hpp>
 #include <xgrad/package.hpp>
 #include <xgrad/sparse.hpp>
+#include <xgrad/sum_over.hpp>
 #include <xgrad/testing/gradcheck.hpp>
 #include <xgrad/xgrad.hpp>
 

@@ -5,6 +5,7 @@
 #include <xgrad/map.hpp>
 #include <xgrad/optim.hpp>
 #include <xgrad/sparse.hpp>
+#include <xgrad/sum_over.hpp>
 #include <xgrad/xgrad.hpp>
 
 int main() {

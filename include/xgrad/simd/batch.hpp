@@ -51,7 +51,8 @@ template <class P> struct Mask {
     explicit operator Condition() const {
         static_assert(!std::same_as<Condition, bool>,
             "this function branches on values, so it cannot run on batches: write "
-            "xg::map(xg::with_branches, f, ...), or where(condition, a, b) instead of the branch");
+            "xg::map(xg::with_branches, f, ...), sum_over<m, d>(xg::with_branches, f, ...), or "
+            "where(condition, a, b) instead of the branch");
         return {};
     }
     /// Writes `width` elements, each true or false.
