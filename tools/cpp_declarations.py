@@ -33,6 +33,15 @@ SAID_ONCE = {
         "is_multilinear": "True if the operation is linear in each of its arguments.",
         "uses": "The values that the pullback of each argument reads: arguments, and the result.",
     },
+    "function": {
+        "project": "The component of v that is tangent at x.",
+        "retract": "The point that is reached from x along v.",
+        "transport": "The tangent v at x, taken to y.",
+        "inner": "The inner product of two tangents at x.",
+        "gradient": "The gradient on the manifold of a function whose gradient at x is g.",
+        "hessian": "The covariant derivative along v of the gradient on the manifold; h is that of g.",
+        "random": "A random point with the shape and type of x.",
+    },
 }
 
 

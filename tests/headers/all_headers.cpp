@@ -2,6 +2,7 @@
 // names, and under strict warnings.
 #include <xgrad/data.hpp>
 #include <xgrad/linalg.hpp>
+#include <xgrad/manifold.hpp>
 #include <xgrad/map.hpp>
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>
@@ -33,6 +34,10 @@ int main() {
     xg::hvp(entropy, a, b);
     xg::gradcheck(entropy, a);
     static_cast<void>(xg::sparsity(entropy, a).hessian(b).to_dense());
+
+    auto const energy = [](Real const& x) { return sum(x * x * x); };
+    xg::minimize(energy, xg::Sphere().random(a), xg::on(xg::Sphere()));
+    xg::check_manifold(xg::Stiefel(), Complex({{1., 2.}, {3., 4.}}));
 
     Complex const z({{1., 2.}, {3., 4.}}, xg::requires_grad);
     sum(abs2(matmul(z, conj(transpose(z))))).backward();

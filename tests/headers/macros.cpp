@@ -21,6 +21,7 @@
 
 #include <xgrad/data.hpp>
 #include <xgrad/linalg.hpp>
+#include <xgrad/manifold.hpp>
 #include <xgrad/map.hpp>
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>

@@ -2,6 +2,7 @@
 // types.
 #include <xgrad/data.hpp>
 #include <xgrad/linalg.hpp>
+#include <xgrad/manifold.hpp>
 #include <xgrad/map.hpp>
 #include <xgrad/optim.hpp>
 #include <xgrad/sparse.hpp>

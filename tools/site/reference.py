@@ -13,7 +13,7 @@ import cpp_declarations
 import cpp_source
 
 CONFIGURATION = pathlib.Path(__file__).resolve().parent / "doxygen.conf"
-LAYERS = ("tensor", "ops", "autograd", "functional", "sparse", "map", "sum_over", "nn", "optim", "linalg", "data", "package", "distributed", "testing", "expr", "core", "fuse", "kernels")
+LAYERS = ("tensor", "ops", "autograd", "functional", "sparse", "map", "sum_over", "manifold", "nn", "optim", "linalg", "data", "package", "distributed", "testing", "expr", "core", "fuse", "kernels")
 
 
 # -- what doxygen reads

@@ -1,0 +1,115 @@
+// check_manifold(): tests the functions of a manifold against each other, as gradcheck() tests a
+// derivative.
+//
+// Shapes: those of the point that is given.
+// Gradients: none are recorded.
+// Errors: an Error says which function is wrong, and by how much. A struct that is no manifold does
+// not compile.
+#pragma once
+
+#include <xgrad/manifold/geometry.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+template <class X> X random_like(X const& x) {
+    if constexpr (TensorLike<X>) return randn_like(x);
+    else
+        return for_each_part<std::tuple_size_v<X>>(
+            [&](auto... i) { return X(random_like(std::get<i.value>(x))...); });
+}
+
+/// By which power of t a quantity falls from t = 0.02 to t = 0.01; infinite where it is 0.
+template <class F> double slope_of(F const& size_at) {
+    double const large = size_at(0.02), small = size_at(0.01);
+    return small < 1e-13 ? HUGE_VAL : std::log2(large / small);
+}
+
+template <class M, class X> struct ManifoldTest {
+    GeometryOf<M, X> g;
+    double tolerance;
+
+    /// Throws if two tensors, or two numbers, differ.
+    void same(std::string_view what, X const& a, X const& b) const {
+        small(what, length(combined(1, a, -1, b)) / std::max(1., length(b)));
+    }
+    void same(std::string_view what, double a, double b) const {
+        small(what, std::abs(a - b) / std::max(1., std::abs(b)));
+    }
+    void small(std::string_view what, double error) const {
+        if (!(error <= tolerance))
+            fail("check_manifold: ", type_name<M>, ": ", what, " (they differ by ",
+                std::to_string(error), ")");
+    }
+
+    int run(X const& like) const {
+        X const x = g.m.random(like), a = random_like(x), b = random_like(x);
+        small("random(x) is not on the manifold: retract(x, 0) is another point", g.distance(x));
+        X const u = g.project(x, a), v = g.project(x, b);
+        same("project(x, v) changes a tangent v", g.project(x, v), v);
+        if constexpr (!HasInnerProduct<M, X>)
+            same("project(x, v) is not the nearest tangent: <project(x, u), v> is not "
+                 "<u, project(x, v)>",
+                usual_inner(u, b), usual_inner(a, v));
+
+        // The retraction: its points, and its curve beside the straight line.
+        auto const line = [&](double t) {
+            return combined(1, combined(1, g.retract(x, multiple_of(t, v)), -1, x), -t, v);
+        };
+        double const order = slope_of([&](double t) { return length(line(t)); });
+        if (!(order > 1.8))
+            fail("check_manifold: ", type_name<M>,
+                ": retract(x, t v) leaves x in another direction than v: "
+                "it differs from x + t v by t to the power of ",
+                std::to_string(order), ", not 2");
+        X const y = g.retract(x, v);
+        small(
+            "retract(x, v) is not on the manifold: retract(y, 0) is another point", g.distance(y));
+
+        X const moved = g.transport(x, y, u);
+        same("transport(x, y, v) is no tangent at y", g.project(y, moved), moved);
+        same("transport(x, x, v) is not v", g.transport(x, x, u), u);
+        same("transport(x, y, v) is not linear in v", g.transport(x, y, combined(2, u, -3, v)),
+            combined(2, moved, -3, g.transport(x, y, v)));
+
+        same("inner(x, u, v) is not inner(x, v, u)", g.inner(x, u, v), g.inner(x, v, u));
+        same("inner(x, u, v) is not linear in u", g.inner(x, combined(2, u, 1, v), v),
+            2 * g.inner(x, u, v) + g.inner(x, v, v));
+        if (!(g.inner(x, v, v) > 0)) small("inner(x, v, v) is not positive", HUGE_VAL);
+        X const r = g.gradient(x, a);
+        same("gradient(x, g) is no tangent", g.project(x, r), r);
+        same("inner(x, gradient(x, g), v) is not Re sum conj(g) v", g.inner(x, r, v),
+            usual_inner(a, v));
+        if constexpr (TensorLike<X> && ConvertsHessians<M, X>) {
+            X const zero = multiple_of(0, a);
+            same("hessian(x, g, h, v) is not symmetric", g.inner(x, g.hessian(x, a, zero, u), v),
+                g.inner(x, u, g.hessian(x, a, zero, v)));
+        }
+        if constexpr (HasInnerProduct<M, X>) return 1;
+        else return slope_of([&](double t) { return length(g.project(x, line(t))); }) > 2.8 ? 2 : 1;
+    }
+};
+
+} // namespace detail
+
+/// Options of check_manifold().
+struct ManifoldCheckOptions {
+    double tolerance = 1e-9; // of what must be equal, relative to its size
+};
+
+/// Tests a manifold at a random point with the shape and type of `like`, which must have double
+/// precision: that `random` and `retract` give points, that `project` and `transport` give
+/// tangents, that `retract(x, t v)` is x + t v up to t^2, that `inner` is an inner product, and
+/// that `gradient` and `hessian` belong to it. Throws an Error that says what does not hold.
+/// Returns the order of the retraction: 2 if the component of `retract(x, t v)` - x - t v that is
+/// tangent at x is as small as t^3, else 1; with an inner product of its own always 1.
+template <class M, class X>
+int check_manifold(M const& manifold, X const& like, ManifoldCheckOptions const& options = {}) {
+    if constexpr (detail::check_geometry<M, X>()) {
+        NoGradGuard const off;
+        return detail::ManifoldTest<M, X>{{manifold}, options.tolerance}.run(like);
+    } else return 0;
+}
+
+} // namespace xgrad

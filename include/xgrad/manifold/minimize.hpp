@@ -1,0 +1,175 @@
+// minimize(): the minimum of a real function on a manifold, by gradient descent, conjugate
+// gradients, L-BFGS or a trust region. One loop serves all of them and every manifold.
+//
+// Shapes: the function takes the point, or the points of a product, and returns one element. The
+// result has the shapes of the start.
+// Gradients: the function is differentiated, once or twice; the result is not recorded.
+// Errors: a start that is not on the manifold, a value there that is not finite, and options out
+// of range are an Error. A function that does not take the points or returns complex numbers, and
+// a struct that is no manifold, do not compile.
+//
+// Read next: descent.hpp, which has the methods.
+#pragma once
+
+#include <cstdio>
+
+#include <xgrad/manifold/descent.hpp>
+#include <xgrad/optim.hpp>
+
+namespace xgrad {
+
+/// The minimum that minimize() found.
+template <class X> struct MinimizeResult {
+    X x;                      // the point, of the type of the start
+    double value;             // of the function
+    double grad_norm;         // the norm of the Riemannian gradient
+    std::int64_t iterations;  // how often the point was changed, or tried to
+    std::int64_t evaluations; // of the function and its gradient
+    std::int64_t products;    // of the Hessian and a tangent
+    bool converged;           // whether grad_norm is at most gtol
+    std::string message;      // why it stopped, a sentence
+};
+
+namespace detail {
+
+/// A function of points X on a manifold, and how it is minimised.
+template <class X> struct Minimizer {
+    AnyManifold<X> const& g;
+    MinimizeOptions const& options;
+    std::function<std::pair<double, X>(X const&)> value_and_gradient;
+    /// The derivative of the gradient at a point, as a function of the direction.
+    std::function<std::function<X(X const&)>(X const&)> linearized_gradient;
+    std::int64_t evaluations = 0, products = 0;
+
+    struct Point {
+        X x;
+        double value;
+        X euclidean, grad; // the gradient of f, and that on the manifold
+        double norm;       // of grad
+    };
+    Point at(X const& x) {
+        auto const [value, gradient] = value_and_gradient(x);
+        ++evaluations;
+        X const r = g.gradient(x, gradient);
+        return {x, value, gradient, r, g.norm(x, r)};
+    }
+
+    /// A step by line search; the tangents that a method keeps are transported by `carry`.
+    template <class Method> std::optional<Point> search(Method& method, Point const& now) {
+        X d = method.direction(*this, now);
+        double slope = g.inner(now.x, now.grad, d);
+        if (!(slope < -1e-10 * now.norm * g.norm(now.x, d))) {
+            method.forget();
+            d = multiple_of(-1, now.grad), slope = -now.norm * now.norm;
+        }
+        std::optional<Point> next;
+        X moved = d;
+        double reached = 0;
+        auto const evaluate = [&](double t) {
+            next = at(g.retract(now.x, multiple_of(t, d)));
+            moved = g.transport(now.x, next->x, d);
+            reached = t;
+            return optim::detail::LinePoint{
+                t, next->value, g.inner(next->x, next->grad, moved), {}};
+        };
+        // Differences below the rounding of the value count as none.
+        double const rounding = 1e-15 * std::abs(now.value);
+        double const first = method.first_step(now.norm, slope);
+        auto const found = optim::detail::strong_wolfe(
+            evaluate, {0, now.value + rounding, slope, {}}, first, 1e-12 * first);
+        if (found.t == 0) {
+            if (method.is_fresh()) return {};
+            method.forget();
+            return search(method, now);
+        }
+        if (found.t != reached) evaluate(found.t);
+        method.carry(*this, now, *next, d, moved, found.t, slope);
+        return next;
+    }
+
+    MinimizeResult<X> run(X const& x0) {
+        if (options.max_iter < 0 || options.history_size < 1 || !(options.gtol >= 0) ||
+            !(options.max_radius >= 0))
+            fail("minimize: max_iter, gtol and max_radius must not be negative, and history_size "
+                 "must be positive");
+        switch (options.method) {
+        case Descent::gradient:
+            return loop(SteepestDescent(), x0);
+        case Descent::conjugate_gradient:
+            return loop(ConjugateGradient<X>(), x0);
+        case Descent::lbfgs:
+            return loop(LimitedMemory<X>(), x0);
+        case Descent::trust_region:
+            return loop(TrustRegion<X>(x0, options), x0);
+        }
+        fail("minimize: there is no such method");
+    }
+
+    template <class Method> MinimizeResult<X> loop(Method method, X const& x0) {
+        Point now = at(x0);
+        if (!std::isfinite(now.value))
+            fail("minimize: the function is ", std::to_string(now.value), " at the start");
+        if (!std::isfinite(now.norm))
+            fail("minimize: the gradient of the function is not finite at the start");
+        std::int64_t iterations = 0;
+        for (;; ++iterations) {
+            if (options.callback) options.callback({iterations, now.value, now.norm});
+            if (now.norm <= options.gtol || iterations == options.max_iter) break;
+            auto next = method.step(*this, now);
+            if (!next) break;
+            now = std::move(*next);
+        }
+        bool const converged = now.norm <= options.gtol;
+        std::string const norm = "The norm of the gradient, " + scientific(now.norm) + ", is ";
+        return {now.x, now.value, now.norm, iterations, evaluations, products, converged,
+            converged ? norm + "at most gtol, " + scientific(options.gtol) + "."
+            : iterations == options.max_iter
+                ? norm + "above gtol after max_iter = " + std::to_string(iterations) +
+                      " iterations."
+                : norm + "above gtol, but no lower value was found: rounding hides further "
+                         "progress, or the gradient is wrong."};
+    }
+    static std::string scientific(double v) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.2g", v);
+        return text;
+    }
+};
+
+} // namespace detail
+
+/// A local minimum of f on a manifold, from a point x0 on it: `minimize(f, x0, on(Sphere{}))`. f
+/// takes x and returns a real scalar. For several tensors x0 is a std::tuple, and f takes its
+/// parts: `minimize(f, std::tuple(x, y), on(Sphere{}, Stiefel{}))`. A complex x has the gradient
+/// df/dRe + i df/dIm. It stops where the norm of the Riemannian gradient is at most `gtol`, after
+/// `max_iter` iterations, or where rounding hides further progress. Throws an Error where x0 is not
+/// on the manifold, or f(x0) is not finite.
+template <class F, class X, class M>
+auto minimize(F&& f, X const& x0, M const& manifold, MinimizeOptions const& options = {}) {
+    using Of = detail::Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool is_real = Of::returns_real;
+        static_assert(
+            is_real, "minimize: the function must return a single tensor of real numbers");
+        if constexpr (is_real && detail::check_geometry<M, typename Of::In>()) {
+            using At = typename Of::In;
+            NoGradGuard const off;
+            At const start(detail::StructureOf<X>::make(x0));
+            detail::check_on_manifold("minimize", manifold, start);
+            detail::GeometryOf<M, At> const geometry(manifold);
+            auto const gradient = [&f](At const& x) { return value_and_grad(f, x); };
+            return detail::Minimizer<At>{geometry, options,
+                [&](At const& x) {
+                    auto const [value, g] = gradient(x);
+                    return std::pair(static_cast<double>(value.item()), At(g));
+                },
+                [&](At const& x) {
+                    auto const g = [&](At const& at) { return At(gradient(at).second); };
+                    return std::function<At(At const&)>(linearize(g, x).second);
+                }}
+                .run(start);
+        }
+    }
+}
+
+} // namespace xgrad

@@ -1,0 +1,396 @@
+// Manifolds: their functions against each other, minima against closed forms, parameters that stay
+// on a manifold, and what is refused.
+#include <functional>
+
+#include <xgrad/manifold.hpp>
+#include <xgrad/nn.hpp>
+
+#include "tensor/compare.hpp"
+
+using xg::Descent;
+
+namespace {
+
+constexpr Descent methods[] = {
+    Descent::gradient, Descent::conjugate_gradient, Descent::lbfgs, Descent::trust_region};
+
+D real_like(std::initializer_list<std::size_t> shape) {
+    return xg::zeros<double>(xg::Shape(shape));
+}
+Z complex_like(std::initializer_list<std::size_t> shape) {
+    return xg::zeros<complex<double>>(xg::Shape(shape));
+}
+template <class T> xg::Tensor<T> hermitian_matrix(std::size_t n) {
+    xg::Tensor<T> const a = xg::randn<T>({n, n});
+    return 0.5 * (a + adjoint(a));
+}
+/// Re sum conj(x) y, as a tensor.
+template <class X, class Y> D inner(X const& x, Y const& y) {
+    if constexpr (xg::ComplexScalar<typename X::value_type>) return sum(real(conj(x) * y));
+    else return sum(x * y);
+}
+template <class X> double distance_to_orthonormal(X const& x) {
+    X const gram = matmul(adjoint(x), x);
+    return max(abs(gram - xg::eye<typename X::value_type>(x.shape(-1)))).item();
+}
+
+/// Minimises by all methods and compares the value and the iterations.
+template <class X, class M>
+void check_minimum(std::type_identity_t<std::function<D(X const&)>> const& f, X const& x0,
+    M const& m, double value, std::initializer_list<int> max_iterations, double gtol = 1e-6) {
+    auto most = max_iterations.begin();
+    for (auto const method : methods) {
+        auto const found = xg::minimize(f, x0, xg::on(m), {.method = method, .gtol = gtol});
+        CAPTURE(static_cast<int>(method));
+        CAPTURE(found.message);
+        CHECK(found.converged);
+        CHECK(found.value == doctest::Approx(value).epsilon(1e-9));
+        CHECK(found.iterations <= *most++);
+        CHECK(xg::detail::GeometryOf<M, X>{m}.distance(found.x) < 1e-14);
+    }
+}
+
+/// The power of t with which f(R(t v)) differs from its expansion of second order.
+template <class X, class M> double order_of_expansion(M const& m, X const& like) {
+    X const x = m.random(like), c = xg::detail::random_like(x), b = xg::detail::random_like(x);
+    auto const f = [&](X const& y) { return D(inner(c, y) + 0.5 * xg::square(inner(b, y))); };
+    xg::detail::GeometryOf<M, X> const g{m};
+    X const v = g.project(x, xg::detail::random_like(x));
+    auto const [value, e] = xg::value_and_grad(f, x);
+    auto const h = xg::linearize([&](X const& y) { return X(xg::value_and_grad(f, y).second); }, x);
+    double const first = g.inner(x, g.gradient(x, e), v),
+                 second = g.inner(x, g.hessian(x, e, h.second(v), v), v);
+    return xg::detail::slope_of([&](double t) {
+        return std::abs(f(g.retract(x, xg::detail::multiple_of(t, v))).item() - value.item() -
+                        t * first - t * t / 2 * second);
+    });
+}
+
+} // namespace
+
+TEST_CASE("The functions of a manifold belong to each other") {
+    xg::manual_seed(1);
+    D const d = real_like({5, 3}), square_d = real_like({2, 4, 4});
+    Z const z = complex_like({5, 3}), square_z = complex_like({2, 4, 4});
+    auto const check = [](auto const& m, auto const& like, int order = 2) {
+        CHECK(xg::check_manifold(m, like) == order);
+        CHECK(order_of_expansion(m, like) > 2.7);
+    };
+    check(xg::Euclidean(), d), check(xg::Euclidean(), z);
+    check(xg::Sphere(), d), check(xg::Sphere(), z);
+    check(xg::UnitModulus(), z);
+    check(xg::Oblique(), d), check(xg::Oblique{.axis = -1}, z);
+    check(xg::Stiefel(), d), check(xg::Stiefel(), z);
+    check(xg::Unitary(), square_d), check(xg::Unitary(), square_z);
+    check(xg::SpecialUnitary(), square_d), check(xg::SpecialUnitary(), square_z);
+    check(xg::HermitianPositiveDefinite(), square_d, 1);
+    check(xg::HermitianPositiveDefinite(), square_z, 1);
+    check(xg::FixedRank{2}, d), check(xg::FixedRank{2}, z);
+    // functions on it do not change with the basis, which those of order_of_expansion() do
+    CHECK(xg::check_manifold(xg::Grassmann(), d) == 2);
+    CHECK(xg::check_manifold(xg::Grassmann(), z) == 2);
+    CHECK(xg::check_manifold(xg::on(xg::Sphere(), xg::Stiefel(), xg::HermitianPositiveDefinite()),
+              std::tuple(d, z, square_d)) == 1);
+
+    Z const u = xg::SpecialUnitary().random(square_z);
+    CHECK(difference(xg::linalg::det(u), xg::ones<complex<double>>({2})) == "");
+    CHECK(distance_to_orthonormal(xg::Unitary().random(complex_like({64, 64}))) < 1e-14);
+}
+
+TEST_CASE("Dominant eigenspaces") {
+    xg::manual_seed(2);
+    auto const a = hermitian_matrix<double>(60);
+    auto const w = values(xg::linalg::eigvalsh(a));
+    auto const rayleigh = [&](auto const& x) { return D(-inner(x, matmul(a, x))); };
+    check_minimum<D>(
+        rayleigh, xg::Sphere().random(real_like({60})), xg::Sphere(), -w[59], {2000, 300, 150, 15});
+    check_minimum<D>(rayleigh, xg::Grassmann().random(real_like({60, 3})), xg::Grassmann(),
+        -w[59] - w[58] - w[57], {2000, 300, 150, 20});
+
+    auto const c = hermitian_matrix<complex<double>>(40);
+    auto const v = values(xg::linalg::eigvalsh(c));
+    // Brockett's function: its minimum orders the eigenvectors
+    D const weights({3., 2., 1.});
+    check_minimum<Z>([&](Z const& x) { return D(-inner(x * weights, matmul(c, x))); },
+        xg::Stiefel().random(complex_like({40, 3})), xg::Stiefel(), -3 * v[39] - 2 * v[38] - v[37],
+        {2000, 400, 200, 25});
+}
+
+TEST_CASE("Procrustes and joint diagonalisation, unitary 64 x 64") {
+    xg::manual_seed(3);
+    Z const a = xg::randn<complex<double>>({80, 64}), b = xg::randn<complex<double>>({80, 64});
+    // |a u - b|^2 is least where u is the polar factor of a^H b
+    double const nuclear = sum(xg::linalg::svdvals(matmul(adjoint(a), b))).item();
+    double const least = sum(abs2(a)).item() + sum(abs2(b)).item() - 2 * nuclear;
+    auto const found = xg::minimize([&](Z const& u) { return D(sum(abs2(matmul(a, u) - b))); },
+        xg::Unitary().random(complex_like({64, 64})), xg::on(xg::Unitary()),
+        {.method = Descent::trust_region});
+    CHECK(found.converged);
+    CHECK(found.value == doctest::Approx(least).epsilon(1e-10));
+    CHECK(distance_to_orthonormal(found.x) < 1e-14);
+
+    Z const basis = xg::Unitary().random(complex_like({8, 8}));
+    std::vector<Z> family;
+    for (int k = 0; k < 4; ++k) family.push_back(matmul(Z(basis * xg::randn({8})), adjoint(basis)));
+    auto const off_diagonal = [&](Z const& u) {
+        D total(0.);
+        for (auto const& m : family) {
+            Z const t = matmul(adjoint(u), matmul(m, u));
+            total = total + sum(abs2(t)) - sum(abs2(t.diagonal()));
+        }
+        return total;
+    };
+    // from a start whose basin has the common eigenvectors
+    Z const near = xg::Unitary().retract(basis, Z(0.05 * xg::randn<complex<double>>({8, 8})));
+    for (auto const method : methods) {
+        auto const joint =
+            xg::minimize(off_diagonal, near, xg::on(xg::Unitary()), {.method = method});
+        CHECK(joint.converged);
+        CHECK(joint.value < 1e-12);
+    }
+}
+
+TEST_CASE("Relaxed max-cut has the bounds that are known") {
+    xg::manual_seed(4);
+    // sum over edges of (1 - <x_i, x_j>) / 2 with unit vectors: 12.5 for the Petersen graph, whose
+    // largest cut has 12 edges, and 5 (1 + cos(pi / 5)) / 2 for a cycle of 5
+    auto const bound = [](D const& adjacency, double value) {
+        auto const n = adjacency.shape(0);
+        check_minimum<D>(
+            [&](D const& x) { return D(0.25 * sum(adjacency * (matmul(x, xg::mT(x)) - 1.))); },
+            xg::Oblique{-1}.random(real_like({n, 5})), xg::Oblique{-1}, -value,
+            {2000, 300, 150, 40});
+    };
+    D cycle = real_like({5, 5}), petersen = real_like({10, 10});
+    auto const join = [](D& a, int i, int j) { a(i, j) = 1., a(j, i) = 1.; };
+    for (int i = 0; i < 5; ++i) {
+        join(cycle, i, (i + 1) % 5);
+        join(petersen, i, (i + 1) % 5), join(petersen, i, i + 5);
+        join(petersen, i + 5, (i + 2) % 5 + 5);
+    }
+    bound(cycle, 2.5 * (1 + std::cos(std::acos(-1.) / 5)));
+    bound(petersen, 12.5);
+}
+
+TEST_CASE("Beamforming by phases") {
+    xg::manual_seed(5);
+    // the power |sum conj(w_i) h_i|^2 of 256 antennas is at most (sum |h_i|)^2
+    Z const h = xg::randn<complex<double>>({256});
+    double const power = std::pow(sum(abs(h)).item(), 2);
+    check_minimum<Z>([&](Z const& w) { return D(-abs2(sum(conj(w) * h)) / 256.); },
+        xg::UnitModulus().random(complex_like({256})), xg::UnitModulus(), -power / 256,
+        {1000, 200, 100, 25});
+}
+
+TEST_CASE("Positive definite matrices") {
+    xg::manual_seed(6);
+    xg::HermitianPositiveDefinite const m;
+    Z const q = m.random(complex_like({4, 4}));
+    // tr(x q) - log det x is least at q^-1
+    check_minimum<Z>(
+        [&](Z const& x) { return D(inner(x, q) - std::get<1>(xg::linalg::slogdet(x))); },
+        m.random(q), m, 4 + std::get<1>(xg::linalg::slogdet(q)).item(), {100, 100, 50, 15});
+    // the point between a and b: a^(1/2) (a^(-1/2) b a^(-1/2))^(1/2) a^(1/2)
+    D const a = m.random(real_like({3, 3})), b = m.random(a);
+    auto const power_of = [](D const& x, double p) {
+        auto const [w, v] = xg::linalg::eigh(x);
+        return D(matmul(D(v * pow(w, p)), xg::mT(v)));
+    };
+    auto const square_distance = [](D const& x, D const& l) { // with l l^T = the other matrix
+        D const half = xg::linalg::solve_triangular(l, x);
+        return D(sum(square(
+            log(xg::linalg::eigvalsh(D(xg::linalg::solve_triangular(l, D(xg::mT(half)))))))));
+    };
+    D const la = xg::linalg::cholesky(a), lb = xg::linalg::cholesky(b);
+    auto const mean =
+        xg::minimize([&](D const& x) { return D(square_distance(x, la) + square_distance(x, lb)); },
+            a, xg::on(m), {.gtol = 1e-10});
+    D const ra = power_of(a, 0.5), ia = power_of(a, -0.5);
+    D const between = power_of(D(matmul(matmul(ia, b), ia)), 0.5);
+    CHECK(mean.converged);
+    CHECK(difference(mean.x, D(matmul(matmul(ra, between), ra)), 1e-8) == "");
+}
+
+TEST_CASE("Matrices of one rank") {
+    xg::manual_seed(7);
+    D const a = xg::randn({12, 9});
+    auto const s = values(xg::linalg::svdvals(a));
+    double rest = 0;
+    for (std::size_t i = 3; i < s.size(); ++i) rest += s[i] * s[i];
+    check_minimum<D>([&](D const& x) { return D(sum(square(x - a))); }, xg::FixedRank{3}.random(a),
+        xg::FixedRank{3}, rest, {1000, 200, 100, 25});
+    // completion from a part of the elements
+    D const whole = matmul(xg::randn({30, 2}), xg::randn({2, 20}));
+    D const mask = xg::cast<double>(xg::rand({30, 20}) < 0.6);
+    auto const found = xg::minimize([&](D const& x) { return D(sum(mask * square(x - whole))); },
+        xg::FixedRank{2}.random(whole), xg::on(xg::FixedRank{2}), {.gtol = 1e-9});
+    CHECK(found.converged);
+    CHECK(difference(found.x, whole, 1e-8) == "");
+}
+
+TEST_CASE("Several tensors, each on a manifold of its own") {
+    xg::manual_seed(8);
+    Z const a = xg::randn<complex<double>>({6, 4});
+    // Re <u, a v> with unit vectors is at most the largest singular value
+    auto const f = [&](Z const& u, Z const& v) { return D(-inner(u, matmul(a, v))); };
+    double const largest = xg::linalg::svdvals(a).data()[0];
+    auto const start =
+        std::tuple(xg::Sphere().random(complex_like({6})), xg::Sphere().random(complex_like({4})));
+    for (auto const method : methods) {
+        auto const found =
+            xg::minimize(f, start, xg::on(xg::Sphere(), xg::Sphere()), {.method = method});
+        CHECK(found.converged);
+        CHECK(found.value == doctest::Approx(-largest));
+        CHECK(std::get<1>(found.x).shape() == xg::Shape{4});
+    }
+}
+
+TEST_CASE("Without a constraint, and in single precision") {
+    auto const valley = [](auto const& x) {
+        return sum(100. * square(x[1] - square(x[0])) + square(1. - x[0]));
+    };
+    for (auto const method : {Descent::lbfgs, Descent::trust_region}) {
+        auto const found = xg::minimize(
+            valley, D({-1.2, 1.}), xg::on(xg::Euclidean()), {.method = method, .gtol = 1e-9});
+        CHECK(found.converged);
+        CHECK(found.iterations < 60);
+        CHECK(difference(found.x, D({1., 1.}), 1e-8) == "");
+        CHECK_FALSE(found.x.requires_grad());
+    }
+    F const h = xg::randn<float>({20});
+    auto const single = xg::minimize([&](F const& x) { return F(-sum(x * h)); },
+        xg::Sphere().random(h), xg::on(xg::Sphere()), {.gtol = 1e-4});
+    CHECK(single.converged);
+    CHECK(difference(single.x, F(h / norm(h)), 1e-4) == "");
+}
+
+namespace {
+
+struct Rotating : xg::nn::Module<Rotating> {
+    xg::On<xg::nn::Parameter<complex<double>>, xg::Stiefel> weight{
+        *this, "weight", xg::Stiefel().random(complex_like({8, 3}))};
+    xg::nn::Parameter<double> scale{*this, "scale", D({1., 2., 3.})};
+    Z forward(Z const& x) { return matmul(x, weight) * scale; }
+};
+
+} // namespace
+
+TEST_CASE("Parameters stay on their manifold for 10,000 steps") {
+    xg::manual_seed(9);
+    auto const c = hermitian_matrix<complex<double>>(8);
+    auto const w = values(xg::linalg::eigvalsh(c));
+    auto const train = [&](auto&& optimizer, Rotating& net, int steps) {
+        for (int i = 0; i < steps; ++i) {
+            optimizer.zero_grad();
+            D const loss = -inner(net.weight, matmul(c, net.weight)) + sum(square(net.scale));
+            loss.backward();
+            optimizer.step();
+        }
+        return -inner(net.weight, matmul(c, net.weight)).item();
+    };
+    double const least = -w[7] - w[6] - w[5];
+    Rotating net;
+    Rotating copy = net; // stays on the manifold, too
+    double value =
+        train(xg::optim::SGD(net.parameters(), {.lr = 0.01, .momentum = 0.9}), net, 10000);
+    CHECK(value == doctest::Approx(least).epsilon(1e-10));
+    CHECK(distance_to_orthonormal(net.weight.detach()) < 1e-14);
+    CHECK(max(abs(net.scale)).item() < 1e-10);
+    value = train(xg::optim::Adam(copy.parameters(), {.lr = 0.01}), copy, 2000);
+    CHECK(value == doctest::Approx(least).epsilon(1e-5));
+    CHECK(distance_to_orthonormal(copy.weight.detach()) < 1e-14);
+    // the gradient is a tangent
+    Z const g = copy.weight.grad(), x = copy.weight.detach();
+    CHECK(difference(xg::Stiefel().project(x, g), g) == "");
+}
+
+TEST_CASE("keep_on() ends with its handle and with its tensor") {
+    D x({3., 4.}, xg::requires_grad);
+    CHECK_THROWS_WITH_AS(xg::keep_on(x, xg::Sphere()),
+        "keep_on: the point of shape [2] is not on Sphere: retract(x, 0) differs from it by "
+        "0.800000 of its length",
+        xg::Error);
+    x = D({0.6, 0.8}, xg::requires_grad);
+    auto handle = xg::keep_on(x, xg::Sphere());
+    xg::optim::SGD optimizer({x}, {.lr = 0.5});
+    sum(x).backward();
+    CHECK(difference(x.grad(), D({1. - 0.6 * 1.4, 1. - 0.8 * 1.4})) == "");
+    optimizer.step();
+    CHECK(norm(x).item() == doctest::Approx(1).epsilon(1e-15));
+    handle.remove();
+    optimizer.zero_grad();
+    sum(x).backward();
+    CHECK(difference(x.grad(), D({1., 1.})) == "");
+    optimizer.step();
+    CHECK(norm(x).item() < 0.9);
+    {
+        D y({1., 0.}, xg::requires_grad);
+        xg::keep_on(y, xg::Sphere());
+    }
+    optimizer.step();
+}
+
+TEST_CASE("What minimize refuses") {
+    auto const f = [](D const& x) { return sum(log(x)); };
+    auto const run = [&](D const& x, xg::MinimizeOptions const& options = {}) {
+        return xg::minimize(f, x, xg::on(xg::Sphere()), options);
+    };
+    CHECK_THROWS_WITH_AS(run(D({1., 2., 2.})),
+        "minimize: the point of shape [3] is not on Sphere: retract(x, 0) differs from it "
+        "by 0.666667 of its length",
+        xg::Error);
+    CHECK_THROWS_WITH_AS(
+        run(D({1., 0.})), "minimize: the function is -inf at the start", xg::Error);
+    CHECK_THROWS_WITH_AS(run(D({0.6, 0.8}), {.history_size = 0}),
+        "minimize: max_iter, gtol and max_radius must not be negative, and history_size must be "
+        "positive",
+        xg::Error);
+    CHECK_THROWS_AS(run(D()), xg::Error);
+    CHECK_THROWS_WITH_AS(xg::FixedRank{4}.random(real_like({3, 5})),
+        "FixedRank: matrices of shape [3, 5] have no rank 4", xg::ShapeError);
+
+    int calls = 0;
+    auto const few = xg::minimize(
+        [](D const& x) {
+            return sum(x * D({1., 2.}));
+        },
+        D({0.6, 0.8}), xg::on(xg::Sphere()),
+        {.max_iter = 2, .gtol = 0, .callback = [&](xg::MinimizeProgress const& p) {
+             CHECK(p.iteration == calls++);
+         }});
+    CHECK(calls == 3);
+    CHECK_FALSE(few.converged);
+    CHECK(few.message.find("is above gtol after max_iter = 2 iterations.") != std::string::npos);
+}
+
+namespace {
+
+struct WithoutProjection : xg::Sphere {
+    D project(D const&, D const& v) const { return v; }
+};
+struct WithoutNormalisation : xg::Sphere {
+    D retract(D const& x, D const& v) const { return x + v * (1 + norm(x - 1.)); }
+};
+struct WithAnotherProduct : xg::Sphere {
+    double inner(D const&, D const& u, D const& v) const { return 2 * sum(u * v).item(); }
+    D gradient(D const& x, D const& g) const { return project(x, g); }
+};
+
+} // namespace
+
+TEST_CASE("check_manifold says what is wrong") {
+    D const like = real_like({4});
+    auto const message = [&](auto const& m) {
+        try {
+            xg::check_manifold(m, like);
+        } catch (xg::Error const& e) { return std::string(e.what()); }
+        return std::string();
+    };
+    auto const says = [&](auto const& m, char const* text) {
+        CAPTURE(message(m));
+        CHECK(message(m).find(text) != std::string::npos);
+    };
+    says(WithoutProjection(), "retract(x, t v) leaves x in another direction than v");
+    says(WithoutNormalisation(), "retract(x, t v) leaves x in another direction than v");
+    says(WithAnotherProduct(), "inner(x, gradient(x, g), v) is not Re sum conj(g) v");
+}
