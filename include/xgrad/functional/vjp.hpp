@@ -122,6 +122,15 @@ struct DerivativeOptions {
 
 namespace detail {
 
+/// Argument I: the one that is given for it, where it is at one of the positions, else that of all.
+template <std::size_t I, std::size_t... positions, class All, class Given>
+auto const& argument_at(All const& all, Given const& given) {
+    constexpr std::size_t list[] = {positions...};
+    constexpr auto at =
+        static_cast<std::size_t>(std::find(std::begin(list), std::end(list), I) - std::begin(list));
+    if constexpr (at < sizeof...(positions)) return std::get<at>(given);
+    else return std::get<I>(all);
+}
 /// value_and_grad() with respect to the inputs at these positions, or all of them.
 template <std::size_t... positions, class F, class... X>
 auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
@@ -133,9 +142,10 @@ auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
         auto const of_some = [&](auto const&... some)
             requires(sizeof...(some) == sizeof...(positions))
         {
-            auto arguments = all;
-            ((std::get<positions>(arguments) = some), ...);
-            return std::apply([&](auto const&... a) { return std::invoke(f, a...); }, arguments);
+            std::tuple const given = std::tie(some...);
+            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+                return std::invoke(f, argument_at<I, positions...>(all, given)...);
+            }(std::index_sequence_for<X...>());
         };
         return at_inputs(
             [&](auto const& inputs) { return value_and_grad(of_some, inputs, options); },
