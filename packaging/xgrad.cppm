@@ -106,6 +106,7 @@ export {
 #include <xgrad/package.hpp>
 #include <xgrad/sparse.hpp>
 #include <xgrad/sum_over.hpp>
+#include <xgrad/vmap.hpp>
 #if XGRAD_USE_LAPACK
 #    include <xgrad/linalg.hpp>
 #endif

@@ -10,6 +10,7 @@
 #include <xgrad/sparse.hpp>
 #include <xgrad/sum_over.hpp>
 #include <xgrad/testing/gradcheck.hpp>
+#include <xgrad/vmap.hpp>
 #include <xgrad/xgrad.hpp>
 
 namespace xg = xgrad;
@@ -33,6 +34,8 @@ int main() {
     auto const entropy = [](Real const& x) { return sum(exp(x) * x); };
     xg::hvp(entropy, a, b);
     xg::gradcheck(entropy, a);
+    auto const normalised = [](auto const& x) { return x / norm(x); };
+    static_cast<void>(xg::vmap(xg::jacobian(normalised))(xg::eye(2)));
     static_cast<void>(xg::sparsity(entropy, a).hessian(b).to_dense());
 
     auto const energy = [](Real const& x) { return sum(x * x * x); };

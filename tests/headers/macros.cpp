@@ -29,6 +29,7 @@
 #include <xgrad/sparse.hpp>
 #include <xgrad/sum_over.hpp>
 #include <xgrad/testing/gradcheck.hpp>
+#include <xgrad/vmap.hpp>
 #include <xgrad/xgrad.hpp>
 
 static_assert(B1 == 1 && R == 4 && C == 5 && min(1, 2) == 1 && max(1, 2) == 2 && abs(-1) == 1);

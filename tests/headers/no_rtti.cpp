@@ -7,6 +7,7 @@
 #include <xgrad/optim.hpp>
 #include <xgrad/sparse.hpp>
 #include <xgrad/sum_over.hpp>
+#include <xgrad/vmap.hpp>
 #include <xgrad/xgrad.hpp>
 
 int main() {
