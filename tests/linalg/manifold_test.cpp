@@ -53,16 +53,18 @@ void check_minimum(std::type_identity_t<std::function<D(X const&)>> const& f, X 
 /// The power of t with which f(R(t v)) differs from its expansion of second order.
 template <class X, class M> double order_of_expansion(M const& m, X const& like) {
     X const x = m.random(like), c = xg::detail::random_like(x), b = xg::detail::random_like(x);
-    auto const f = [&](X const& y) { return D(inner(c, y) + 0.5 * xg::square(inner(b, y))); };
+    std::function<D(X const&)> const f = [&](X const& y) {
+        return D(inner(c, y) + 0.5 * xg::square(inner(b, y)));
+    };
     xg::detail::GeometryOf<M, X> const g{m};
     X const v = g.project(x, xg::detail::random_like(x));
-    auto const [value, e] = xg::value_and_grad(f, x);
-    auto const h = xg::linearize([&](X const& y) { return X(xg::value_and_grad(f, y).second); }, x);
+    auto const of = xg::detail::minimizer<X>(f, g, {});
+    auto const [value, e] = of.value_and_gradient(x);
     double const first = g.inner(x, g.gradient(x, e), v),
-                 second = g.inner(x, g.hessian(x, e, h.second(v), v), v);
+                 second = g.inner(x, g.hessian(x, e, of.linearized_gradient(x)(v), v), v);
     return xg::detail::slope_of([&](double t) {
-        return std::abs(f(g.retract(x, xg::detail::multiple_of(t, v))).item() - value.item() -
-                        t * first - t * t / 2 * second);
+        return std::abs(f(g.retract(x, xg::detail::multiple_of(t, v))).item() - value - t * first -
+                        t * t / 2 * second);
     });
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 
 #include <xgrad/functional/jvp.hpp>
 #include <xgrad/tensor/inplace.hpp>
@@ -178,7 +179,10 @@ template <class M, class X> struct GeometryOf final : AnyManifold<X> {
             fail(type_name<M>, ": second derivatives need hessian(x, g, h, v), the covariant "
                                "derivative of the gradient along v, beside inner(x, u, v)");
         else {
-            auto const r = [this](X const& at, X const& of) { return gradient(at, of); };
+            // not of its own type, so that jvp() is compiled once for each X
+            std::function<X(X const&, X const&)> const r = [this](X const& at, X const& of) {
+                return gradient(at, of);
+            };
             return m.project(x, X(jvp(r, std::tuple(x, g), std::tuple(v, h)).second));
         }
     }

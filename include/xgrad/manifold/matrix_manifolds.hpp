@@ -88,12 +88,10 @@ using SpecialOrthogonal = SpecialUnitary;
 
 /// Subspaces: points are matrices with orthonormal columns, [..., n, p], that stand for the space
 /// of their columns. The function has the same value for x and x u with any unitary u.
-struct Grassmann {
+struct Grassmann : Stiefel {
     template <class X> X project(X const& x, X const& v) const {
         return v - matmul(x, matmul(adjoint(x), v));
     }
-    template <class X> X retract(X const& x, X const& v) const { return detail::polar(X(x + v)); }
-    template <class X> X random(X const& x) const { return detail::polar(randn_like(x)); }
 };
 
 /// Hermitian positive definite matrices, [..., n, n], real ones symmetric, with the metric tr(x^-1

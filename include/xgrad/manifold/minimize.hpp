@@ -136,6 +136,20 @@ template <class X> struct Minimizer {
     }
 };
 
+/// A Minimizer of f, which it refers to.
+template <class X, class F>
+Minimizer<X> minimizer(F& f, AnyManifold<X> const& manifold, MinimizeOptions const& options) {
+    return {manifold, options,
+        [&f](X const& x) {
+            auto const [value, g] = value_and_grad(f, x);
+            return std::pair(static_cast<double>(value.item()), X(g));
+        },
+        [&f](X const& x) {
+            auto const g = [&f](X const& at) { return X(value_and_grad(f, at).second); };
+            return std::function<X(X const&)>(linearize(g, x).second);
+        }};
+}
+
 } // namespace detail
 
 /// A local minimum of f on a manifold, from a point x0 on it: `minimize(f, x0, on(Sphere{}))`. f
@@ -157,17 +171,7 @@ auto minimize(F&& f, X const& x0, M const& manifold, MinimizeOptions const& opti
             At const start(detail::StructureOf<X>::make(x0));
             detail::check_on_manifold("minimize", manifold, start);
             detail::GeometryOf<M, At> const geometry(manifold);
-            auto const gradient = [&f](At const& x) { return value_and_grad(f, x); };
-            return detail::Minimizer<At>{geometry, options,
-                [&](At const& x) {
-                    auto const [value, g] = gradient(x);
-                    return std::pair(static_cast<double>(value.item()), At(g));
-                },
-                [&](At const& x) {
-                    auto const g = [&](At const& at) { return At(gradient(at).second); };
-                    return std::function<At(At const&)>(linearize(g, x).second);
-                }}
-                .run(start);
+            return detail::minimizer<At>(f, geometry, options).run(start);
         }
     }
 }
