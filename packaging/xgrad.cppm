@@ -99,6 +99,7 @@ export {
 #include <xgrad/data.hpp>
 #include <xgrad/dual.hpp>
 #include <xgrad/interop.hpp>
+#include <xgrad/least_squares.hpp>
 #include <xgrad/manifold.hpp>
 #include <xgrad/map.hpp>
 #include <xgrad/nn.hpp>

@@ -1,0 +1,266 @@
+// The residual at one point, and its derivatives there. Parameters, residuals and their derivatives
+// are real numbers in double precision, one tensor after the other, where a complex number is its
+// real and its imaginary part; so two of them are one std::complex<double>.
+#pragma once
+
+#include <xgrad/impl/least_squares/normal_solvers.ipp>
+#include <xgrad/least_squares/minimize.hpp>
+
+namespace xgrad::detail {
+
+/// Calls f(P*, count) for the real numbers of a contiguous tensor of floating-point numbers.
+template <class F> void with_reals(AnyTensor const& t, F const& f) {
+    std::size_t const count = t.numel() * (xgrad::is_complex(t.dtype()) ? 2 : 1);
+    auto* const data = t.impl().array.data;
+    if (t.dtype() == DType::float32 || t.dtype() == DType::complex64)
+        f(reinterpret_cast<float*>(data), count);
+    else f(reinterpret_cast<double*>(data), count);
+}
+/// Copies the numbers of a tensor; returns the end of the copy.
+inline double* read_reals(AnyTensor const& t, double* to) {
+    if (t.numel() == 0) return to;
+    AnyTensor const row_major = t.is_contiguous() ? t : t.impl().type->copy(t);
+    with_reals(row_major, [&](auto const* from, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) *to++ = static_cast<double>(from[i]);
+    });
+    return to;
+}
+/// New tensors with the types and shapes of others.
+inline Tensors written_reals(TensorSpan like, double const* from) {
+    Tensors all;
+    for (auto const& t : like) {
+        all.push_back(t.impl().type->filled(t.shape(), 0));
+        if (t.numel() == 0) continue;
+        with_reals(all.back(), [&]<class P>(P* to, std::size_t n) {
+            for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<P>(*from++);
+        });
+    }
+    return all;
+}
+
+/// The residuals r for some parameters. Those that a solver sees are sqrt(rho') r, and so are their
+/// derivatives, which gives the cost's gradient: a weighted least squares problem, whose cost is an
+/// upper bound of a concave loss.
+struct Residuals {
+    ResidualCall call;
+    std::vector<double> x, values, weighted;
+    std::vector<double> weights; // sqrt(rho') of each number; none without a loss
+    double cost = 0;
+
+    /// Computes all from `call`.
+    void evaluate(RobustLoss const& loss, double f_scale) {
+        double* end = values.data();
+        for (auto const& y : call.outputs) end = read_reals(y, end);
+        if (loss.is_linear()) {
+            weighted = values;
+            cost = squared_norm(values.data(), values.size()) / 2;
+            return;
+        }
+        cost = 0;
+        weights.resize(values.size());
+        std::size_t i = 0;
+        for (auto const& y : call.outputs)
+            for (std::size_t const w = xgrad::is_complex(y.dtype()) ? 2 : 1,
+                                   last = i + y.numel() * w;
+                 i < last; i += w) {
+                auto const [rho, slope] =
+                    loss(squared_norm(values.data() + i, w) / (f_scale * f_scale));
+                cost += f_scale * f_scale * rho / 2;
+                for (std::size_t p = i; p < i + w; ++p) {
+                    weights[p] = std::sqrt(std::max(slope, 0.));
+                    weighted[p] = weights[p] * values[p];
+                }
+            }
+    }
+    /// By how much the cost of `next` is smaller; without a loss from the differences of the
+    /// residuals, whose digits do not cancel.
+    double decrease_to(Residuals const& next) const {
+        if (!weights.empty()) return cost - next.cost;
+        double sum = 0;
+        for (std::size_t i = 0; i < values.size(); ++i)
+            sum += (values[i] - next.values[i]) * (values[i] + next.values[i]);
+        return sum / 2;
+    }
+};
+
+/// Derivatives of the weighted residuals.
+class Linearization {
+public:
+    explicit Linearization(Residuals const& at)
+        : at_(at), e_{"least_squares", false, false, at.call.inputs, at.call.outputs} {}
+
+    /// J v.
+    void push(double const* v, double* to) {
+        NoGradGuard const off;
+        Tensors along(e_.outputs.size());
+        forward().run(written_reals(e_.inputs, v), along);
+        for (std::size_t k = 0; k < along.size(); ++k)
+            to = along[k].defined() ? read_reals(along[k], to)
+                                    : std::fill_n(to, reals_of(e_.outputs[k]), 0.);
+        weigh(to - at_.values.size());
+    }
+    /// The transposed of J as a matrix of real numbers, times w; w is weighted in place.
+    void pull(double* w, double* to) {
+        weigh(w);
+        pull_unweighted(written_reals(e_.outputs, w), to);
+    }
+    /// Columns of J, for parameters that are counted as real or as complex numbers.
+    template <class T> void jacobian(std::span<std::size_t const> columns, T* to) {
+        std::size_t const m = at_.values.size() * sizeof(double) / sizeof(T);
+        bool const is_tall = columns.size() <= m;
+        if (!is_tall || forward().prefers_reverse()) jacobian_by_rows(columns, to, m);
+        else try {
+                jacobian_by_columns(columns, to, m);
+            } catch (GraphError const&) { // a function that has no forward mode
+                jacobian_by_rows(columns, to, m);
+            }
+        for (std::size_t c = 0; c < columns.size(); ++c)
+            weigh(reinterpret_cast<double*>(to + c * m));
+    }
+    /// Whether the derivative for i v is i times that for v, for a v that looks random.
+    bool is_holomorphic() {
+        std::size_t const m = at_.values.size();
+        std::vector<double> w(m), g(at_.x.size()), gi(at_.x.size());
+        for (std::size_t i = 0; i < m; ++i) w[i] = std::sin(1. + 12.9898 * static_cast<double>(i));
+        pull_unweighted(written_reals(e_.outputs, w.data()), g.data());
+        for (std::size_t i = 0; i < m; i += 2) w[i] = -std::exchange(w[i + 1], w[i]); // i (a + i b)
+        pull_unweighted(written_reals(e_.outputs, w.data()), gi.data());
+        double size = 0, difference = 0;
+        for (std::size_t i = 0; i < g.size(); i += 2) {
+            size += std::hypot(g[i], g[i + 1]);
+            difference += std::hypot(gi[i] + g[i + 1], gi[i + 1] - g[i]);
+        }
+        bool const is_single = e_.inputs[0].dtype() == DType::complex64;
+        return difference <= (is_single ? 1e-4 : 1e-10) * size; // false for NaN
+    }
+
+private:
+    static std::size_t reals_of(AnyTensor const& t) {
+        return t.numel() * (xgrad::is_complex(t.dtype()) ? 2 : 1);
+    }
+    static Shape batch_of(std::size_t count, Shape const& shape) {
+        Shape all{count};
+        for (auto const n : shape) all.push_back(n);
+        return all;
+    }
+    ForwardPass& forward() {
+        if (!forward_) forward_.emplace(e_.inputs, e_.outputs);
+        return *forward_;
+    }
+    void weigh(double* values) const {
+        for (std::size_t i = 0; i < at_.weights.size(); ++i) values[i] *= at_.weights[i];
+    }
+    void pull_unweighted(Tensors const& w, double* to) const {
+        PassMode const mode(false);
+        Tensors gradients(e_.inputs.size());
+        pull_back(e_, w, false, true, gradients);
+        for (std::size_t i = 0; i < gradients.size(); ++i)
+            to = gradients[i].defined() ? read_reals(gradients[i], to)
+                                        : std::fill_n(to, reals_of(e_.inputs[i]), 0.);
+    }
+    template <class T>
+    void jacobian_by_columns(std::span<std::size_t const> columns, T* to, std::size_t m) {
+        NoGradGuard const off;
+        std::fill_n(to, columns.size() * m, T(0));
+        std::size_t input = 0, first = 0; // the tensor of a column, and the numbers before it
+        for (std::size_t start = 0; start < columns.size(); start += max_directions) {
+            std::size_t const count = std::min(max_directions, columns.size() - start);
+            Tensors tangents(e_.inputs.size()), along(e_.outputs.size());
+            for (std::size_t c = 0; c < count; ++c) {
+                std::size_t const number = columns[start + c] * sizeof(T) / sizeof(double);
+                while (number >= first + reals_of(e_.inputs[input]))
+                    first += reals_of(e_.inputs[input++]);
+                auto const& x = e_.inputs[input];
+                auto& tangent = tangents[input];
+                if (!tangent.defined())
+                    tangent = x.impl().type->filled(batch_of(count, x.shape()), 0);
+                with_reals(tangent, [&]<class P>(P* data, std::size_t) {
+                    data[c * reals_of(x) + number - first] = P(1);
+                });
+            }
+            forward().run(tangents, along, count);
+            std::size_t row = 0;
+            std::vector<double> block;
+            for (std::size_t k = 0; k < along.size(); row += reals_of(e_.outputs[k++])) {
+                if (!along[k].defined()) continue;
+                std::size_t const size = reals_of(e_.outputs[k]);
+                block.resize(count * size);
+                read_reals(along[k], block.data());
+                for (std::size_t c = 0; c < count; ++c)
+                    std::copy_n(block.data() + c * size, size,
+                        reinterpret_cast<double*>(to + (start + c) * m) + row);
+            }
+        }
+    }
+    /// A row is the gradient of one number of the residuals. Of holomorphic ones it is conjugated.
+    template <class T>
+    void jacobian_by_rows(std::span<std::size_t const> columns, T* to, std::size_t m) {
+        std::vector<double> w(at_.values.size()), g(at_.x.size());
+        for (std::size_t i = 0; i < m; ++i) {
+            std::size_t const number = i * sizeof(T) / sizeof(double);
+            w[number] = 1;
+            pull_unweighted(written_reals(e_.outputs, w.data()), g.data());
+            w[number] = 0;
+            for (std::size_t c = 0; c < columns.size(); ++c)
+                to[c * m + i] = conjugated(reinterpret_cast<T const*>(g.data())[columns[c]]);
+        }
+    }
+
+    Residuals const& at_;
+    Evaluation e_;
+    std::optional<ForwardPass> forward_;
+};
+
+/// By conjugate gradients on the normal equations, in the form that never squares J (CGLS).
+class CgSolver final : public StepSolver {
+public:
+    std::optional<Linearization> of;
+    std::vector<double> gradient;    // J^T r
+    std::vector<double> residual;    // r
+    std::span<std::size_t const> at; // the numbers of x that d changes
+    double tolerance = 0.1;          // of the gradient of the linear problem
+
+    bool solve(double damping, std::span<double const> D, std::span<double> d) override {
+        std::size_t const n = d.size(), m = residual.size();
+        std::vector<double> left(m), image(m), p(n), s(n), product(gradient.size());
+        for (std::size_t i = 0; i < m; ++i) left[i] = -residual[i];
+        for (std::size_t i = 0; i < n; ++i) p[i] = s[i] = -gradient[at[i]];
+        std::ranges::fill(d, 0.);
+        double square = squared_norm(s.data(), n);
+        double const end = square * tolerance * tolerance;
+        for (std::size_t k = 0; k < 2 * n && square > end; ++k) {
+            apply(p, image);
+            double curvature = squared_norm(image.data(), m);
+            for (std::size_t i = 0; i < n; ++i) curvature += damping * D[i] * D[i] * p[i] * p[i];
+            if (!(curvature > 0)) break;
+            double const step = square / curvature;
+            add_multiple(d.data(), p.data(), step, n);
+            add_multiple(left.data(), image.data(), -step, m);
+            image = left;
+            of->pull(image.data(), product.data());
+            for (std::size_t i = 0; i < n; ++i)
+                s[i] = product[at[i]] - damping * D[i] * D[i] * d[i];
+            double const next = squared_norm(s.data(), n);
+            for (std::size_t i = 0; i < n; ++i) p[i] = s[i] + next / square * p[i];
+            square = next;
+        }
+        return true;
+    }
+    void solve_again(std::span<double const>, std::span<double>) override {
+        fail("least_squares: method lmaccel needs a Jacobian: take linear_solver qr or cholesky");
+    }
+    double squared_image(std::span<double const> d) override {
+        std::vector<double> image(residual.size());
+        apply(d, image);
+        return squared_norm(image.data(), image.size());
+    }
+
+private:
+    void apply(std::span<double const> d, std::span<double> image) {
+        std::vector<double> whole(gradient.size());
+        for (std::size_t i = 0; i < d.size(); ++i) whole[at[i]] = d[i];
+        of->push(whole.data(), image.data());
+    }
+};
+
+} // namespace xgrad::detail
