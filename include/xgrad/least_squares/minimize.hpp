@@ -56,7 +56,7 @@ inline constexpr bool has_integers<std::tuple<T...>> = (std::same_as<T, std::int
 class ForParameters {
 public:
     ForParameters() = default;
-    ForParameters(double all) : tensors_{Tensor<double>(all)}, is_number_(true) {}
+    ForParameters(double number) : tensors_{Tensor<double>(number)}, is_number_(true) {}
     template <detail::StructureLike X> ForParameters(X const& x) : tensors_(detail::erased(x)) {}
 
     /// The tensors of the structure, or one tensor with the number; none where nothing is given.
