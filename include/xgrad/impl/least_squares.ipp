@@ -4,7 +4,7 @@
 
 #include <xgrad/core/begin_bodies.inc> // first
 
-#include <xgrad/impl/least_squares/minimize.ipp>
+#include <xgrad/impl/least_squares/fit.ipp>
 #include <xgrad/impl/least_squares/robust_loss.ipp>
 
 XGRAD_HAS_BODIES_HERE(least_squares_hpp)

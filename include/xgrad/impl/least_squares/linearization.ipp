@@ -4,7 +4,7 @@
 #pragma once
 
 #include <xgrad/impl/least_squares/normal_solvers.ipp>
-#include <xgrad/least_squares/minimize.hpp>
+#include <xgrad/least_squares/fit.hpp>
 
 namespace xgrad::detail {
 

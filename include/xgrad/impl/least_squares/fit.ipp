@@ -1,4 +1,4 @@
-// Bodies of minimize.hpp: the loop over steps. It computes with real numbers, two for a complex
+// Bodies of fit.hpp: the loop over steps. It computes with real numbers, two for a complex
 // one: linearization.ipp.
 #pragma once
 

@@ -180,5 +180,5 @@ auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/least_squares/minimize.ipp>
+#    include <xgrad/impl/least_squares/fit.ipp>
 #endif
