@@ -5,8 +5,8 @@ int main() {
     xgrad::Tensor<double> const x({{1., -2.}, {3., 4.}});
     auto const f = [](auto const& v) { return sum(v); };
 #ifdef MISTAKE
-    auto const y = xgrad::vmap<xgrad::unmapped>(f)(x);
+    xgrad::vmap<xgrad::unmapped>(f)(x);
 #else
-    auto const y = xgrad::vmap<1>(f)(x);
+    xgrad::vmap<1>(f)(x);
 #endif
 }
