@@ -66,21 +66,31 @@ extern template struct ElementTypeOf<std::complex<float>, std::complex<double>>;
 extern template struct ElementTypeOf<std::complex<double>, std::complex<double>>;
 #endif
 
-LoopOperand input_operand(AnyArray const& a, ElementType const& info);
+inline LoopOperand input_operand(AnyArray const& a, ElementType const& info) {
+    return {&a, &info.gather, false};
+}
 
 /// An output with an element for each position of the index space.
-LoopOperand output_operand(AnyArray const& a, ElementType const& info);
+inline LoopOperand output_operand(AnyArray const& a, ElementType const& info) {
+    return {&a, &info.scatter};
+}
 
 /// An output that `transfer` reduces to an array smaller than the index space. The array has the
 /// initial values of the reduction.
-LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer);
+inline LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer) {
+    return {&a, &transfer, true, true};
+}
 /// An output that is summed into an array of wide elements, initially zero.
 inline LoopOperand sum_operand(AnyArray const& a, ElementType const& info) {
     return reduce_operand(a, info.accumulate);
 }
 
 /// An array of zeros with elements of this many bytes.
-AnyArray zeroed(Shape const& shape, std::size_t element);
+inline AnyArray zeroed(Shape const& shape, std::size_t element) {
+    AnyArray a(shape, element);
+    std::memset(a.data, 0, a.numel * element);
+    return a;
+}
 
 /// An input that a kernel does not read: zeros.
 inline LoopOperand absent_input(ElementType const& info) {
@@ -155,7 +165,3 @@ inline bool is_direct(AnyArray const& a, ElementType const& info, std::size_t co
 }
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/fuse/element_type.ipp>
-#endif

@@ -53,7 +53,6 @@ struct LoopOperand {
     bool reduces = false;     // an output into which tiles are summed or otherwise reduced
     bool kernel_adds = false; // the kernel can add to this output instead of overwriting it
     std::int8_t from = -1;    // an output that is a copy of this input
-    std::int8_t over = -1;    // an output that may overwrite this input
 
     /// True where a kernel can use contiguous elements in place.
     bool in_place() const noexcept { return !reduces && from < 0 && transfer->same_type; }

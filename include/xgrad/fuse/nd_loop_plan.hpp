@@ -66,7 +66,6 @@ protected:
         std::size_t bytes = 0;       // of the buffer
         std::size_t held_columns = 0, held_last = 0; // the extents of what is owed
         std::size_t calls = 0;                       // of the kernel since the buffer was flushed
-        Walk* overwrites = nullptr;                  // an input whose buffer this output shares
 
         /// Bytes from one index along an axis to the next.
         std::ptrdiff_t step(std::size_t axis) const {

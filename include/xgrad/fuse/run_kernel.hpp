@@ -1,9 +1,11 @@
-// Calls of kernels. A kernel computes whole batches. The tail, the elements after the last whole
-// batch of a tile, is one more batch on padded copies. All kernels share this code, which is
-// compiled once.
+// Calls of kernels, compiled once for all kernels. A kernel computes whole batches of contiguous
+// operands. An operand of one element is repeated in a buffer. The tail, the elements after the
+// last whole batch of a tile, is one more batch on padded copies.
 //
 // Invariant: a lane of the padding is never written to an operand.
 #pragma once
+
+#include <bit>
 
 #include <xgrad/fuse/element_type.hpp>
 
@@ -21,10 +23,23 @@ inline double run_kernel(KernelTable const& table, Kernel kernel, KernelBlock& b
     if (block.n) run_tail(table, kernel, block, whole);
     return block.sum;
 }
-inline void run_values(KernelTable const& table, void const* expression, void* const* arguments,
-    std::size_t n, OperandMask constant = 0) {
-    KernelBlock block{expression, arguments, n, Pass::value, constant};
-    run_kernel(table, table.value, block);
+
+/// Limits of run_repeated().
+inline constexpr std::size_t max_repeated = 31, repeated_bytes = 72 << 10;
+inline bool can_repeat(KernelTable const& table, OperandMask repeated, std::size_t count) {
+    auto const buffers = 2 * static_cast<std::size_t>(std::popcount(repeated));
+    return !repeated ||
+           (table.operand_count <= max_repeated && buffers * (16 * count + 64) <= repeated_bytes);
+}
+/// Calls a kernel on contiguous arrays and, if can_repeat(), arrays of one element: the operands
+/// `repeated`, and grad_output with the bit after theirs. Buffers repeat the element, and sum its
+/// gradient.
+double run_repeated(
+    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated);
+inline double run_contiguous(
+    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated) {
+    return repeated ? run_repeated(table, kernel, block, repeated)
+                    : run_kernel(table, kernel, block);
 }
 
 } // namespace xgrad::detail

@@ -34,7 +34,6 @@
 #include <xgrad/impl/functional/jacobian.ipp>
 #include <xgrad/impl/functional/jvp.ipp>
 #include <xgrad/impl/functional/vjp.ipp>
-#include <xgrad/impl/fuse/element_type.ipp>
 #include <xgrad/impl/fuse/evaluate_into.ipp>
 #include <xgrad/impl/fuse/loop_operand.ipp>
 #include <xgrad/impl/fuse/nd_loop.ipp>

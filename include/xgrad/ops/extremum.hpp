@@ -9,6 +9,9 @@
 // ShapeError if the result has elements. Complex numbers, which have no order, do not compile.
 #pragma once
 
+#include <array>
+#include <optional>
+
 #include <xgrad/core/choice.hpp>
 #include <xgrad/ops/comparison.hpp>
 #include <xgrad/ops/reducing.hpp>
@@ -16,6 +19,21 @@
 namespace xgrad {
 
 namespace detail {
+
+/// If the reduced axes are adjacent: the numbers of elements before them, in them and after them.
+inline std::optional<std::array<std::size_t, 3>> reduced_extents(
+    Shape const& space, Shape const& kept) {
+    std::array<std::size_t, 3> extent{1, 1, 1};
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < space.size(); ++d) {
+        bool const reduced = kept[d] != space[d];
+        if (reduced && at == 2) return {};
+        if (reduced != (at == 1) && space[d] != 1) ++at;
+        extent[at] *= space[d];
+    }
+    if (at == 0) std::swap(extent[0], extent[2]);
+    return extent;
+}
 
 /// Distributes the gradient of the extremum of a row equally to the elements that have its value.
 template <class T>

@@ -23,7 +23,8 @@ struct BoundOperands {
     AnyArray const* arrays[64];
     OperandPlan const* plan = nullptr; // set where a Node must be recorded
     bool same_shape = true;
-    bool contiguous = true; // all operands are contiguous and of an element type that kernels read
+    OperandMask repeated = 0; // operands of one element in a larger space
+    bool contiguous = true;   // all others are contiguous and of an element type that kernels read
 
     /// `result_exists` is false where a fused reduction consumes the values. Errors call the
     /// outermost operation `as`, if given.

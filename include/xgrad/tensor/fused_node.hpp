@@ -153,16 +153,15 @@ private:
     double run_loop(BoundOperands const* in, AnyArray const* grad_output,
         std::span<AnyTensor> gradients, OperandMask added_to);
     double call_kernel(Pass pass, void* const* at, std::size_t count, OperandMask constant,
-        OperandMask added_to) const;
+        OperandMask added_to, OperandMask repeated = 0) const;
 
-    static constexpr std::size_t max_added_to =
-        31; // operands: LoopFacts tells the first 64 of 2 n + 2 apart
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 
     OperandPlan const& plan_;
-    bool contiguous_; // all operands are contiguous, and a kernel reads them and writes to the
-                      // result in place
+    OperandMask repeated_;   // operands of one element in a larger space
+    bool contiguous_;        // all others are contiguous, and a kernel reads them and writes to the
+                             // result in place
     bool has_early_ = false; // the gradients of a full sum are there
     OperandMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
@@ -172,7 +171,7 @@ private:
 
 class FusedNode::SavedArrays {
 public:
-    explicit SavedArrays(FusedNode const& node)
+    XGRAD_INLINE explicit SavedArrays(FusedNode const& node)
         : arrays_(node.plan_.saved_tensors()), values_(node.operand_count() + 1) {
         auto const& plan = node.plan_;
         for (std::size_t i = 0; i < plan.saved_tensors(); ++i) arrays_[i] = node.saved_array(i);

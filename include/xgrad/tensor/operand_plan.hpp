@@ -1,8 +1,7 @@
 // OperandPlan: what is known of a flattened expression once it is known which of its operands are
 // the same tensor and which require a gradient (the OperandPattern): which gradients are computed,
 // which values are saved, and the layout of the Node.
-// A plan is computed once for each pattern and never freed. Plans of an expression are a linked
-// list. Nodes point to their plan.
+// A plan is computed once for each pattern, kept in a list of the expression, and never freed.
 // Read next: fused_node.hpp.
 #pragma once
 
@@ -54,10 +53,6 @@ struct OperandPlan {
         RecordTable const& table, void const* expression, OperandPattern const& pattern);
 
 private:
-    /// Never freed: an expression has few patterns.
-    [[gnu::cold]] static OperandPlan const& made(
-        RecordTable const& table, void const* expression, OperandPattern const& pattern);
-
     OperandPlan(RecordTable const& t, void const* expression, OperandPattern const& p);
 };
 

@@ -146,7 +146,7 @@ private:
             add_to_overflow(index);
         }
         output_count_ += node.num_outputs();
-        max_edges_ = std::max(max_edges_, node.next_edges().size());
+        if (node.edge_count_ > max_edges_) max_edges_ = node.edge_count_;
         return {index, true};
     }
     /// Adds a state to the hash table, of which half is free.
@@ -253,7 +253,7 @@ private:
     Overflow* overflow_ = nullptr; // in most passes
     AnyTensor* arrived_ = nullptr;
     std::uint32_t output_count_ = 0; // elements of arrived_
-    std::size_t max_edges_ = 0;
+    std::uint32_t max_edges_ = 0;
     InlineVector<Node*, 8> ready_;
     Captures captures_;
     bool keep_graph_;

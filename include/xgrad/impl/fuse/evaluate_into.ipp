@@ -8,20 +8,6 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION std::optional<std::array<std::size_t, 3>> reduced_extents(
-    Shape const& space, Shape const& kept) {
-    std::array<std::size_t, 3> extent{1, 1, 1};
-    std::size_t at = 0;
-    for (std::size_t d = 0; d < space.size(); ++d) {
-        bool const reduced = kept[d] != space[d];
-        if (reduced && at == 2) return {};
-        if (reduced != (at == 1) && space[d] != 1) ++at;
-        extent[at] *= space[d];
-    }
-    if (at == 0) std::swap(extent[0], extent[2]);
-    return extent;
-}
-
 /// evaluate_into() for any operands.
 [[gnu::noinline]] XGRAD_FUNCTION void evaluate_in_loop(KernelTable const& table,
     void const* expression, AnyArray const* const* operands, Shape const& space,
@@ -34,18 +20,20 @@ XGRAD_FUNCTION std::optional<std::array<std::size_t, 3>> reduced_extents(
     if (copies) result.from = 0;
     loop.add(n, result);
     auto body = [&](void* const* at, std::size_t elements, LoopFacts facts) {
-        if (!copies) run_values(table, expression, at, elements, facts.constant);
+        KernelBlock block{expression, at, elements, Pass::value, facts.constant};
+        if (!copies) run_kernel(table, table.value, block);
     };
     loop.run(loop_body(body));
 }
 
-/// evaluate_into() for contiguous operands and a reduction of a tile of elements to one.
-[[gnu::noinline]] XGRAD_FUNCTION void reduce_tile(KernelTable const& table, void const* expression,
-    void** at, std::size_t count, LoopOperand const& out) {
+/// evaluate_into() for a reduction of a tile of elements to one, or operands of one element.
+[[gnu::noinline]] XGRAD_FUNCTION void evaluate_tile(KernelTable const& table, KernelBlock& block,
+    void*& result, OperandMask repeated, LoopOperand const& out) {
     TileBuffer tile;
-    at[table.operand_count] = tile.elements;
-    run_values(table, expression, at, count);
-    (*out.transfer)(tile.elements, out.array->data, 0, count);
+    std::size_t const count = block.n;
+    result = out.reduces ? tile.elements : out.array->data;
+    run_contiguous(table, table.value, block, repeated);
+    if (out.reduces) (*out.transfer)(tile.elements, out.array->data, 0, count);
 }
 
 XGRAD_FUNCTION void evaluate_into(KernelTable const& table, void const* expression,
@@ -56,15 +44,20 @@ XGRAD_FUNCTION void evaluate_into(KernelTable const& table, void const* expressi
     bool direct = out.reduces ? to.numel == 1 && count <= tile_size
                               : count <= part_size && out.in_place() && to.contiguous;
     void* at[64];
+    OperandMask repeated = 0;
     std::size_t k = 0;
     for (; k < table.operand_count; ++k) {
-        direct &= is_direct(*operands[k], *table.operand[k], count);
         at[k] = operands[k]->data;
+        if (is_direct(*operands[k], *table.operand[k], count)) continue;
+        direct &= operands[k]->numel == 1;
+        repeated |= OperandMask{1} << k;
     }
-    if (!direct) return evaluate_in_loop(table, expression, operands, space, out);
-    if (out.reduces) return reduce_tile(table, expression, at, count, out);
+    if (!direct || !can_repeat(table, repeated, count))
+        return evaluate_in_loop(table, expression, operands, space, out);
+    KernelBlock block{expression, at, count, Pass::value};
+    if (repeated || out.reduces) return evaluate_tile(table, block, at[k], repeated, out);
     at[k] = to.data;
-    run_values(table, expression, at, count);
+    run_kernel(table, table.value, block);
 }
 
 } // namespace xgrad::detail

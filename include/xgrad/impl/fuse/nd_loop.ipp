@@ -21,22 +21,12 @@ XGRAD_FUNCTION NdLoop::Walk* NdLoop::find_walk(std::int8_t operand) {
     return nullptr;
 }
 
-/// Allocates the buffers of all operands. A transposed output may share that of an input.
+/// Allocates the buffers of all operands.
 XGRAD_FUNCTION void NdLoop::make_buffers() {
-    for (auto& walk : walks_) {
-        if (walk.access == Access::transposed && walk.operand.over >= 0)
-            if (auto* const input = find_walk(walk.operand.over);
-                input && input->access == Access::transposed && input->bytes == walk.bytes) {
-                walk.overwrites = input;
-                continue;
-            }
-        bytes_ += walk.bytes;
-    }
+    for (auto const& walk : walks_) bytes_ += walk.bytes;
     if (bytes_ == 0) return;
     auto* free = buffers_ = static_cast<std::byte*>(allocate(bytes_));
-    for (auto& walk : walks_)
-        walk.buffer =
-            walk.overwrites ? walk.overwrites->buffer : std::exchange(free, free + walk.bytes);
+    for (auto& walk : walks_) walk.buffer = std::exchange(free, free + walk.bytes);
 }
 
 /// Transfers `columns` elements along the first axis of a box and `last` along its last one between
@@ -120,7 +110,6 @@ XGRAD_FUNCTION void NdLoop::scatter(Walk const& walk) {
     if (walk.access == Access::constant)
         (*walk.operand.transfer)(tile, walk.at, 0, last_ ? inner_* positions_ : columns_);
     else transfer(walk, tile, source.row_gap, walk.at, columns_, positions_);
-    if (walk.overwrites) walk.overwrites->held = nullptr;
 }
 
 /// Moves to the next box; false after the last one.

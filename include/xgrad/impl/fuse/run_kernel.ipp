@@ -29,7 +29,7 @@ XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
 /// A masked store writes the batch at once where the processor has one: store-to-load forwarding
 /// fails if the kernel reads a batch that was stored in pieces. One element is loaded by a scalar
 /// load for the same reason: the previous step may have stored it alone just before.
-XGRAD_INLINE void fill_batch(
+XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
     std::byte* to, std::byte const* from, std::size_t n, std::size_t element, std::size_t size) {
     std::size_t const bytes = n * element;
 #if defined(__AVX512BW__)
@@ -48,8 +48,12 @@ XGRAD_INLINE void fill_batch(
     if (size % 32 == 0) {
         auto* const batches = reinterpret_cast<__m256i*>(to);
         auto const first = _mm256_broadcastsi128_si256(load_one(from, element));
-        if (n == 1) _mm256_storeu_si256(batches, first);
-        for (std::size_t at = n == 1 ? 32 : 0; at < size; at += 32) {
+        if (n == 1) {
+            for (std::size_t at = 0; at < size; at += 32)
+                _mm256_storeu_si256(batches + at / 32, first);
+            return;
+        }
+        for (std::size_t at = 0; at < size; at += 32) {
             auto const mask = _mm256_cmpgt_epi32(
                 _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
                 _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -81,7 +85,10 @@ XGRAD_INLINE void fill_batch(
                 element, lanes * element);
     };
     auto const copy_back = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
-        if (originals[k])
+        if (!originals[k]) return;
+        if (n * element == 8)
+            std::memcpy(static_cast<std::byte*>(originals[k]) + whole * element, copies[k], 8);
+        else
             copy_few<max_batch_bytes / 2>(
                 copies[k], n * element, static_cast<std::byte*>(originals[k]) + whole * element);
     };
@@ -106,6 +113,36 @@ XGRAD_INLINE void fill_batch(
     for (std::size_t k = 0; k < layout.operand_count; ++k)
         copy_back(layout.gradients() + k, table.operand[k]->tile_element);
     if (pass == Pass::tangent) copy_back(layout.tangent(), table.result->tile_element);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION double run_repeated(
+    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated) {
+    alignas(64) std::byte buffers[repeated_bytes];
+    auto* free = buffers;
+    std::size_t const n = table.operand_count, count = block.n, to = KernelLayout{n}.gradients(),
+                      arguments = block.pass == Pass::value ? n + 1 : KernelLayout{n}.tangent();
+    void* const* const arrays = block.arguments;
+    void* at[KernelLayout{max_repeated}.tangent()];
+    auto const has_buffer = [&](std::size_t i) {
+        return arrays[i] && repeated >> (i < to ? i : i - to) & 1;
+    };
+    for (std::size_t i = 0; i < arguments; ++i) {
+        at[i] = arrays[i];
+        if (!has_buffer(i)) continue;
+        auto const& type = i == n ? *table.result : *table.operand[i < n ? i : i - to];
+        at[i] = std::exchange(free, free + (count * type.tile_element + 63) / 64 * 64);
+        if (i <= n) type.gather(at[i], arrays[i], 0, count);
+    }
+    block.arguments = at;
+    block.constant = repeated;
+    run_kernel(table, kernel, block);
+    for (std::size_t i = to; i < arguments; ++i) {
+        if (!has_buffer(i)) continue;
+        alignas(16) std::byte sum[16] = {};
+        table.operand[i - to]->accumulate(at[i], sum, 0, count);
+        table.operand[i - to]->scatter_wide(sum, arrays[i], 1, 1);
+    }
+    return block.sum;
 }
 
 } // namespace xgrad::detail

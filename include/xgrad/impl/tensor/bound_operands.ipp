@@ -1,6 +1,7 @@
 // Bodies of bound_operands.hpp.
 #pragma once
 
+#include <xgrad/fuse/run_kernel.hpp>
 #include <xgrad/tensor/bound_operands.hpp>
 
 namespace xgrad::detail {
@@ -83,14 +84,21 @@ XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& BoundOperands::plan_of(RecordTa
 
 XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
     RecordTable const& table, AnyTensor const* const* operands, std::string_view as) {
-    contiguous = false;
     bool fits = true;
     broadcasted_ = arrays[0]->shape;
     for (std::size_t k = 1; k < table.kernels.operand_count; ++k)
         if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
-    if (fits) return;
-    auto const* root = table.kernels.vertices;
-    vertex_shape(root, operands, as);
+    if (!fits) {
+        auto const* root = table.kernels.vertices;
+        vertex_shape(root, operands, as);
+    }
+    std::size_t const elements = count();
+    contiguous = true;
+    for (std::size_t k = 0; k < table.kernels.operand_count; ++k) {
+        if (is_direct(*arrays[k], *table.kernels.operand[k], elements)) continue;
+        contiguous &= arrays[k]->numel == 1;
+        repeated |= OperandMask{1} << k;
+    }
 }
 
 } // namespace xgrad::detail

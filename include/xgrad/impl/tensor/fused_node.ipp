@@ -23,8 +23,8 @@ XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const
 
 XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool& bare)
-    : plan_(*in.plan), contiguous_(in.contiguous && plan_.table.result.in_place),
-      space_(in.space()) {
+    : plan_(*in.plan), repeated_(in.repeated),
+      contiguous_(in.contiguous && plan_.table.result.in_place), space_(in.space()) {
     auto const& plan = plan_;
     plan.table.copy_expression(part<std::byte>(plan.expression_at), expression);
     auto* const saved = this->saved();
@@ -37,7 +37,8 @@ XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const
     if (saves_result() && bare) ::new (saved + plan.slots) SavedTensor(result.handle()->array, 0);
     else if (saves_result()) ::new (saved + plan.slots) SavedTensor;
     set_edges(edges(), plan.edges);
-    set_accumulates(!over && contiguous_ && plan.table.kernels.operand_count <= max_added_to);
+    set_accumulates(
+        !over && contiguous_ && in.same_shape && plan.table.kernels.operand_count <= max_repeated);
     if (!over) return;
     sum_ = ::new (part<std::byte>(plan.sum_at)) SumOver(*over);
     std::uninitialized_value_construct_n(early(), plan.edges);
@@ -183,18 +184,18 @@ XGRAD_FUNCTION void FusedNode::apply_unrecorded(AnyTensor& gradient, std::span<A
     else run(nullptr, &gradient.handle()->array, results, &gradient);
 }
 
+XGRAD_FUNCTION void FusedNode::apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results) {
+    UnpackGuard const guard(*this);
+    if (sum_) apply_sum(gradient, results);
+    else run(nullptr, &gradient.handle()->array, results, &gradient);
+}
+
 XGRAD_FUNCTION void FusedNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     auto& gradient = gradients[0];
     if (!gradient.defined()) return;
     if (recording() && would_record(gradient))
         SecondOrder::of(*this).record(*this, gradient, results);
     else apply_unrecorded(gradient, results);
-}
-
-XGRAD_FUNCTION void FusedNode::apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results) {
-    UnpackGuard const guard(*this);
-    if (sum_) apply_sum(gradient, results);
-    else run(nullptr, &gradient.handle()->array, results, &gradient);
 }
 
 XGRAD_FUNCTION void FusedNode::apply_sum(AnyTensor const& gradient, std::span<AnyTensor> results) {
@@ -230,12 +231,12 @@ XGRAD_INLINE bool is_free(AnyTensor const& gradient) noexcept {
 }
 
 XGRAD_INLINE double FusedNode::call_kernel(Pass pass, void* const* at, std::size_t count,
-    OperandMask constant, OperandMask added_to) const {
+    OperandMask constant, OperandMask added_to, OperandMask repeated) const {
     auto const& kernels = table().kernels;
     bool const sums = pass == Pass::value_and_gradient;
     KernelBlock block{expression_object(), at, count, pass, constant, &gradients(), added_to};
     if (sums) block.factor = sum_->scale;
-    return run_kernel(kernels, sums ? sum_->kernel : kernels.gradient, block);
+    return run_contiguous(kernels, sums ? sum_->kernel : kernels.gradient, block, repeated);
 }
 
 XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* grad_output,
@@ -243,10 +244,15 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
     auto const& plan = plan_;
     auto const& kernels = plan.table.kernels;
     KernelLayout const layout{kernels.operand_count};
-    AnyArray const* const like = in ? in->arrays[0] : sum_ ? nullptr : grad_output;
+    AnyArray const* const like = broadcast_ || (sum_ && !in) ? nullptr
+                                 : in                        ? in->arrays[0]
+                                                             : grad_output;
     std::size_t const n = layout.operand_count, count = like ? like->numel : numel(space_);
+    bool const spreads = grad_output && grad_output->numel != count; // of a sum
+    OperandMask const repeated = repeated_ | OperandMask{spreads} << n;
     bool const contiguous =
-        contiguous_ && (!grad_output || (grad_output->contiguous && grad_output->numel == count));
+        contiguous_ && can_repeat(kernels, repeated, count) &&
+        (spreads ? grad_output->numel == 1 : !grad_output || grad_output->contiguous);
     void* at[max_arguments];
     void** const to = at + layout.gradients();
     if (in)
@@ -263,6 +269,7 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
         auto& gradient = gradients[i];
         if (gradient.defined()) added_to |= OperandMask{1} << k;
         else if (!contiguous) continue;
+        else if (is_broadcast(k)) gradient = AnyTensor(TensorImpl::make(type, operand_shape(k)));
         else if (buffer && buffer->handle()->type == &type && is_free(*buffer))
             gradient = std::move(*std::exchange(buffer, nullptr));
         else if (like) gradient = AnyTensor(TensorImpl::make(type, AnyArray::Layout{*like}));
@@ -274,7 +281,7 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
     at[layout.grad_output()] = grad_output ? grad_output->data : nullptr;
     at[layout.saved_result()] = saves_result() ? saved()[plan.slots].data() : nullptr;
     return call_kernel(
-        grad_output ? Pass::gradient : Pass::value_and_gradient, at, count, 0, added_to);
+        grad_output ? Pass::gradient : Pass::value_and_gradient, at, count, 0, added_to, repeated);
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION double FusedNode::run_loop(BoundOperands const* in,
@@ -310,7 +317,6 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
         auto const& gradient = gradients[edge].handle()->array;
         if (!sums) {
             auto operand = output_operand(gradient, info);
-            operand.over = static_cast<std::int8_t>(first_of(k));
             operand.reduces = operand.kernel_adds = added_to >> k & 1;
             loop.add(layout.gradients() + k, operand);
             continue;

@@ -6,15 +6,8 @@
 namespace xgrad::detail {
 
 XGRAD_FUNCTION bool OperandPattern::is_same(OperandPattern const& o, std::size_t n) const noexcept {
-    std::uint64_t difference = (requires_grad ^ o.requires_grad) |
-                               static_cast<std::uint64_t>(result_exists ^ o.result_exists);
-    for (std::size_t k = 0; k < n; k += 8) {
-        std::uint64_t mine, others;
-        std::memcpy(&mine, &first[k], 8);
-        std::memcpy(&others, &o.first[k], 8);
-        difference |= mine ^ others;
-    }
-    return difference == 0;
+    return requires_grad == o.requires_grad && result_exists == o.result_exists &&
+           std::memcmp(first.data(), o.first.data(), n) == 0;
 }
 
 XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
@@ -22,11 +15,6 @@ XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
     for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
         if (plan->pattern.is_same(pattern, table.kernels.operand_count)) [[likely]]
             return *plan;
-    return made(table, expression, pattern);
-}
-
-XGRAD_FUNCTION OperandPlan const& OperandPlan::made(
-    RecordTable const& table, void const* expression, OperandPattern const& pattern) {
     auto* const plan = new OperandPlan(table, expression, pattern);
     plan->next = table.plans->load(std::memory_order_relaxed);
     while (!table.plans->compare_exchange_weak(
