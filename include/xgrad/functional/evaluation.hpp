@@ -57,6 +57,13 @@ template <class T, class... X> auto at_inputs(T const& transform, X const&... x)
     if constexpr (sizeof...(X) == 1) return transform(tensor_input(x)...);
     else return transform(std::tuple(tensor_input(x)...));
 }
+/// t(f): a function of the inputs that calls transform(f, inputs).
+template <class F, class T> auto of_inputs(F&& f, T transform) {
+    return
+        [f = KeptCallable<F>(std::forward<F>(f)), transform]<TransformInput... X>(X const&... x) {
+            return at_inputs([&](auto const& inputs) { return transform(f, inputs); }, x...);
+        };
+}
 
 inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
 

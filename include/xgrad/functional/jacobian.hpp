@@ -2,13 +2,13 @@
 // forward pass for eight columns.
 //
 // Shapes: a derivative of y for x has the shape of y followed by that of x; one of a Hessian the
-// shapes of two inputs.
+// shapes of two inputs. With `rows` the first axis is there once, in front.
 // Gradients: for complex x the gradient of Re y, d Re y/d Re x + i d Re y/d Im x. Recorded with
 // create_graph, in reverse mode.
 // Errors: GraphError for Mode::forward with create_graph or strict, for an undefined input, and in
-// strict mode; ShapeError for a Hessian of several elements; Error for an unknown name of a
-// strategy. jacobian() of complex outputs for real inputs, and hessian() of complex inputs, do not
-// compile.
+// strict mode, and with `rows` where rows meet; ShapeError for a Hessian of several elements, and
+// with `rows` for first axes that differ; Error for an unknown name of a strategy. jacobian() of
+// complex outputs for real inputs, and hessian() of complex inputs, do not compile.
 #pragma once
 
 #include <xgrad/core/choice.hpp>
@@ -19,10 +19,11 @@ namespace xgrad {
 
 /// The mode of jacobian() and hessian(). `reverse` makes one backward pass for each element of the
 /// outputs. `forward` pushes one tangent along the graph for each element of the inputs (two for a
-/// complex element), eight of them in a pass. `automatic` takes forward mode for a jacobian() with
-/// fewer inputs than outputs, and for a hessian(). It takes reverse mode where a backward pass
-/// would call hooks, in anomaly mode, with create_graph or strict, and for a function that has no
-/// forward mode.
+/// complex element), eight of them in a pass. `automatic` evaluates the derivatives of expressions
+/// of elements of the inputs once, and takes forward mode for any other jacobian() with fewer
+/// inputs than outputs, and for a hessian(). It takes reverse mode where a backward pass would call
+/// hooks, in anomaly mode, with create_graph or strict, and for a function that has no forward
+/// mode.
 enum class Mode { reverse, forward, automatic };
 constexpr std::string_view choice_names(Mode) { return "strategy: reverse forward automatic"; }
 
@@ -31,6 +32,7 @@ struct JacobianOptions {
     std::optional<bool> create_graph = {};   // as in TransformOptions
     bool strict = false;                     // as in TransformOptions
     Choice<Mode> strategy = Mode::automatic; // see Mode
+    bool rows = false; // the first axis of all inputs and outputs numbers independent problems
 };
 
 inline TransformOptions::operator JacobianOptions() const { return {create_graph, strict}; }
@@ -39,6 +41,7 @@ namespace detail {
 
 class ForwardPass;
 
+constexpr bool is_single(DType t) { return t == DType::float32 || t == DType::complex64; }
 /// A view of the real, or of the imaginary, parts of an array.
 XGRAD_LAZY [[gnu::cold]] AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary);
 XGRAD_LAZY [[gnu::cold]] void copy_parts(
@@ -48,11 +51,22 @@ XGRAD_LAZY [[gnu::cold]] void copy_parts(
 XGRAD_LAZY [[gnu::cold]] void set_unit(
     AnyTensor const& t, std::size_t place, bool imaginary = false);
 
-/// The derivatives of one output with respect to all inputs: for each input a tensor of the shape
-/// of the output followed by that of the input. Its rows are the gradients of the output's
-/// elements.
+/// The problems that jacobian() differentiates at once: those of the option `rows`, or one.
+struct Problems {
+    bool are_rows = false;
+    std::size_t count = 1;
+
+    /// The shape of the part of a tensor that belongs to one problem.
+    Shape part_of(Shape shape) const {
+        if (are_rows) shape.erase(0);
+        return shape;
+    }
+};
+/// Zeros for the derivatives of each output with respect to each input.
+XGRAD_LAZY std::vector<Tensors> zero_blocks(Evaluation const& e, Problems const& problems);
+/// The derivatives of one output with respect to all inputs.
 XGRAD_LAZY [[gnu::cold]] Tensors reverse_rows(
-    Evaluation const& e, AnyTensor const& output, std::size_t index);
+    Evaluation const& e, Problems const& problems, std::size_t index);
 
 /// The number of tangents in one pass of forward mode.
 inline constexpr std::size_t max_directions = 8;
@@ -61,8 +75,9 @@ struct Column {
     std::size_t input = 0, element = 0;
     bool imaginary = false;
 };
-/// The number of elements; of the complex ones both parts count where `both_parts`.
-XGRAD_LAZY std::size_t count_directions(TensorSpan all, bool both_parts);
+/// The number of elements of one problem; of the complex ones both parts count where `both_parts`.
+XGRAD_LAZY std::size_t count_directions(
+    TensorSpan all, bool both_parts, Problems const& problems = {});
 /// Copies `count` tangents of a batch, from `row` on, to neighbouring columns of the block of
 /// derivatives with respect to one input, which has so many columns.
 XGRAD_LAZY [[gnu::cold]] void put_columns(AnyTensor const& block, std::size_t columns,
@@ -70,11 +85,11 @@ XGRAD_LAZY [[gnu::cold]] void put_columns(AnyTensor const& block, std::size_t co
 
 /// The derivatives of all outputs by columns: a column of J is its product with a unit vector.
 XGRAD_LAZY [[gnu::cold]] std::vector<Tensors> forward_columns(
-    Evaluation const& e, ForwardPass& pass);
+    Evaluation const& e, Problems const& problems, ForwardPass& pass);
 
 /// `is_symmetric`: the Jacobian is a Hessian.
 XGRAD_LAZY [[gnu::cold]] std::vector<Tensors> jacobian_blocks(
-    Evaluation const& e, Mode strategy, bool is_symmetric = false);
+    Evaluation const& e, JacobianOptions const& options, bool is_symmetric = false);
 
 /// The blocks of derivatives: for each output a structure like the inputs, in a std::tuple where
 /// the outputs are one.
@@ -92,8 +107,9 @@ inline Mode forward_mode() { return differentiated && recording() ? Mode::revers
 template <class X> inline constexpr bool is_flat = TensorLike<X>;
 template <class... X> inline constexpr bool is_flat<std::tuple<X...>> = (TensorLike<X> && ...);
 
-/// The recorded gradient of a real scalar: the Hessian is its Jacobian.
-XGRAD_LAZY Tensors recorded_gradient(Evaluation const& e);
+/// The recorded gradient of a real scalar: the Hessian is its Jacobian. With `rows` the output may
+/// have one element for each row.
+XGRAD_LAZY Tensors recorded_gradient(Evaluation const& e, bool rows = false);
 
 } // namespace detail
 
@@ -106,6 +122,8 @@ XGRAD_LAZY Tensors recorded_gradient(Evaluation const& e);
 /// the conjugate of f'. For other complex functions return view_as_real(y), which has the
 /// derivatives of both parts; also where x is real and y complex, for which jacobian() does not
 /// compile.
+/// With {.rows = true}, x (rows, n...) and y (rows, m...) give (rows, m..., n...), in as many
+/// passes as one row takes: the first axis of all inputs and outputs numbers independent problems.
 template <class F, class X>
 auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
@@ -122,8 +140,7 @@ auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
         if constexpr (detail::is_flat<Outputs> && detail::all_differentiable<Outputs> && keeps_all)
             return Of::run("jacobian", f, inputs, {options.create_graph, options.strict},
                 [&](auto const& e, auto const& in, auto const& out) {
-                    return detail::structured(
-                        detail::jacobian_blocks(e, options.strategy), in, out);
+                    return detail::structured(detail::jacobian_blocks(e, options), in, out);
                 });
     }
 }
@@ -134,37 +151,26 @@ auto jacobian(F&& f, X const&... x) {
     return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
 }
 /// jacobian() as a function of the inputs.
-template <detail::TransformedFunction F> auto jacobian(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
-    };
+template <detail::TransformedFunction F> auto jacobian(F&& f, JacobianOptions const& options = {}) {
+    return detail::of_inputs(std::forward<F>(f),
+        [options](auto& g, auto const& inputs) { return jacobian(g, inputs, options); });
 }
 
 /// jacobian() in reverse and in forward mode, under JAX's names.
 template <detail::TransformedFunction F> auto jacrev(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs(
-            [&](auto const& inputs) { return jacobian(f, inputs, {.strategy = Mode::reverse}); },
-            x...);
-    };
+    return jacobian(std::forward<F>(f), JacobianOptions{.strategy = Mode::reverse});
 }
 template <detail::TransformedFunction F> auto jacfwd(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs(
-            [&](auto const& inputs) {
-                return jacobian(f, inputs, {.strategy = detail::forward_mode()});
-            },
-            x...);
-    };
+    return detail::of_inputs(std::forward<F>(f), [](auto& g, auto const& inputs) {
+        return jacobian(g, inputs, {.strategy = detail::forward_mode()});
+    });
 }
 
 /// All second derivatives of f, which returns a real scalar, at `inputs`, a real Tensor or a
 /// std::tuple of them: for inputs a and b a tensor of the shape of a followed by that of b. For a
 /// tuple of inputs the result is a tuple (a) of tuples (b). For complex inputs use view_as_real()
-/// of the inputs, or hvp().
+/// of the inputs, or hvp(). With {.rows = true} f returns a number for each row, or their sum, and
+/// the result is (rows, a..., b...).
 template <class F, class X>
 auto hessian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
@@ -180,10 +186,9 @@ auto hessian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
         if constexpr (is_number && is_flat && detail::all_real<typename Of::In>)
             return Of::run("hessian", f, inputs, {options.create_graph, options.strict},
                 [&](auto const& e, auto const& in, auto const&) {
-                    auto const gradient = detail::recorded_gradient(e);
+                    auto const gradient = detail::recorded_gradient(e, options.rows);
                     return detail::structured(
-                        detail::jacobian_blocks(e.with_outputs(gradient), options.strategy, true),
-                        in, in);
+                        detail::jacobian_blocks(e.with_outputs(gradient), options, true), in, in);
                 });
     }
 }
@@ -193,11 +198,9 @@ auto hessian(F&& f, X const&... x) {
     return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
 }
 /// hessian() as a function of the inputs.
-template <detail::TransformedFunction F> auto hessian(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
-    };
+template <detail::TransformedFunction F> auto hessian(F&& f, JacobianOptions const& options = {}) {
+    return detail::of_inputs(std::forward<F>(f),
+        [options](auto& g, auto const& inputs) { return hessian(g, inputs, options); });
 }
 
 } // namespace xgrad

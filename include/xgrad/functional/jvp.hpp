@@ -72,36 +72,28 @@ template <detail::TransformedFunction F> auto jvp(F&& f) {
 /// linearize(f)(x...) is f(x...), and a function that computes J v from a v with the structure of
 /// the inputs, as often as it is called. The graph of f lives as long as that function.
 template <detail::TransformedFunction F> auto linearize(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs(
-            [&]<class In>(In const& inputs) {
-                return detail::Transform<decltype(f) const, In>::template run<true>(
-                    "linearize", f, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
-                        return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
-                                   out = detail::without_tensors(out)]<detail::StructureLike... V>(
-                                   V const&... v) {
-                            using Given = std::tuple<detail::structure<V>...>;
-                            using Kept = std::remove_cvref_t<decltype(in)>;
-                            constexpr bool single = std::same_as<Given, std::tuple<Kept>>;
-                            static_assert(single || std::same_as<Given, Kept>,
-                                "linearize: the vector has the structure and the scalar types of "
-                                "the inputs");
-                            Given const vector{detail::StructureOf<V>::make(v)...};
-                            if constexpr (single) {
-                                detail::check_sizes("linearize", std::get<0>(vector), in);
-                                return detail::with_tensors(
-                                    out, of.push_forward(detail::erased(vector)));
-                            } else if constexpr (std::same_as<Given, Kept>) {
-                                detail::check_sizes("linearize", vector, in);
-                                return detail::with_tensors(
-                                    out, of.push_forward(detail::erased(vector)));
-                            }
-                        };
-                    });
-            },
-            x...);
-    };
+    return detail::of_inputs(std::forward<F>(f), []<class G, class In>(G& g, In const& inputs) {
+        return detail::Transform<G, In>::template run<true>(
+            "linearize", g, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
+                return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
+                           out = detail::without_tensors(out)]<detail::StructureLike... V>(
+                           V const&... v) {
+                    using Given = std::tuple<detail::structure<V>...>;
+                    using Kept = std::remove_cvref_t<decltype(in)>;
+                    constexpr bool single = std::same_as<Given, std::tuple<Kept>>;
+                    static_assert(single || std::same_as<Given, Kept>,
+                        "linearize: the vector has the structure and the scalar types of the "
+                        "inputs");
+                    auto const push = [&](auto const& vector) {
+                        detail::check_sizes("linearize", vector, in);
+                        return detail::with_tensors(out, of.push_forward(detail::erased(vector)));
+                    };
+                    Given const vector{detail::StructureOf<V>::make(v)...};
+                    if constexpr (single) return push(std::get<0>(vector));
+                    else if constexpr (std::same_as<Given, Kept>) return push(vector);
+                };
+            });
+    });
 }
 template <detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 0)

@@ -226,30 +226,24 @@ auto value_and_grad(F&& f, X const&... x) {
 /// vjp(f)(x...) is f(x...), and a function that computes v^T J from a v with the structure of that
 /// result, as often as it is called. The graph of f lives as long as that function.
 template <detail::TransformedFunction F> auto vjp(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs(
-            [&]<class In>(In const& inputs) {
-                return detail::Transform<decltype(f) const, In>::template run<true>(
-                    "vjp", f, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
-                        return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
-                                   out = detail::without_tensors(out)]<detail::StructureLike V>(
-                                   V const& v) {
-                            constexpr bool fits = std::same_as<detail::structure<V>,
-                                std::remove_cvref_t<decltype(out)>>;
-                            static_assert(fits, "vjp: v must have the structure and the scalar "
-                                                "types of what the function returns");
-                            if constexpr (fits) {
-                                detail::structure<V> const vector(detail::StructureOf<V>::make(v));
-                                detail::check_sizes("vjp", vector, out);
-                                return detail::with_tensors(
-                                    in, of.pull_back(detail::erased(vector)));
-                            }
-                        };
-                    });
-            },
-            x...);
-    };
+    return detail::of_inputs(std::forward<F>(f), []<class G, class In>(G& g, In const& inputs) {
+        return detail::Transform<G, In>::template run<true>(
+            "vjp", g, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
+                return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
+                           out = detail::without_tensors(out)]<detail::StructureLike V>(
+                           V const& v) {
+                    constexpr bool fits =
+                        std::same_as<detail::structure<V>, std::remove_cvref_t<decltype(out)>>;
+                    static_assert(fits, "vjp: v must have the structure and the scalar types of "
+                                        "what the function returns");
+                    if constexpr (fits) {
+                        detail::structure<V> const vector(detail::StructureOf<V>::make(v));
+                        detail::check_sizes("vjp", vector, out);
+                        return detail::with_tensors(in, of.pull_back(detail::erased(vector)));
+                    }
+                };
+            });
+    });
 }
 
 } // namespace xgrad

@@ -44,7 +44,8 @@ public:
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::fused; }
     /// With respect to these operands.
-    XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
+    XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(
+        OperandMask operands, AnyArray const* into = nullptr, double factor = 1);
 
     [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;

@@ -13,9 +13,11 @@ namespace xgrad::detail {
 class LocalJacobian {
 public:
     /// With respect to `operands`; of those that are one tensor it has all or none. Takes the saved
-    /// value of each operand that is read.
+    /// value of each operand that is read. Or it writes the derivatives, of the real part, times a
+    /// factor into an array of each operand.
     XGRAD_LAZY LocalJacobian(FusedNode const& node, AnyArray const* const* values,
-        AnyArray const* result, OperandMask operands);
+        AnyArray const* result, OperandMask operands, AnyArray const* into = nullptr,
+        double factor = 1);
 
     /// The tangents of the result for tangents of the edges.
     XGRAD_LAZY AnyTensor push(std::span<AnyTensor const> tangents) const;
@@ -24,7 +26,8 @@ public:
 
 private:
     /// The gradients of the real, or of the imaginary parts of the result.
-    XGRAD_LAZY void compute(AnyArray const* const* values, AnyArray const* result, bool imaginary);
+    XGRAD_LAZY void compute(
+        AnyArray const* const* values, AnyArray const* result, bool imaginary, double factor);
     XGRAD_LAZY bool is_complex_operand(std::size_t k) const;
 
     FusedNode const& node_;

@@ -46,14 +46,17 @@ XGRAD_LAZY AnyTensor join_parts(
 /// Builds a tensor row by row; rows that are not set are zeros.
 class RowStack {
 public:
-    /// The shape is `lead`, whose elements are counted as rows, followed by `row`.
-    XGRAD_LAZY RowStack(TypeInfo const& type, Shape const& lead, Shape const& row);
+    /// The shape is `lead`, whose elements are counted as rows, followed by `row`; both begin with
+    /// `axis` axes that are there once.
+    XGRAD_LAZY RowStack(
+        TypeInfo const& type, Shape const& lead, Shape const& row, std::size_t axis = 0);
     XGRAD_LAZY void put(std::size_t i, AnyTensor const& row);
     XGRAD_LAZY AnyTensor finish();
 
 private:
-    AnyTensor all_; // [rows, row...]
+    AnyTensor all_; // row, with an axis of rows
     Shape shape_;   // of the result
+    std::size_t axis_;
     CachedVector<Edge> edges_;
 };
 

@@ -1,9 +1,9 @@
 // Bodies of jacobian.hpp.
 #pragma once
 
-#include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/jacobian.hpp>
-#include <xgrad/tensor/local_jacobian.hpp>
+#include <xgrad/impl/functional/expression_jacobian.ipp>
+#include <xgrad/impl/functional/rows.ipp>
 
 namespace xgrad::detail {
 
@@ -19,36 +19,43 @@ XGRAD_LAZY_BODY AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imagina
 
 XGRAD_LAZY_BODY void copy_parts(
     TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from) {
-    auto const is_single = [](TypeInfo const& t) {
-        return t.dtype == DType::float32 || t.dtype == DType::complex64;
+    auto const copy = [&](auto const& t) {
+        is_single(from_type.dtype) ? copy_elements(t, as<float>(from))
+                                   : copy_elements(t, as<double>(from));
     };
-    if (is_single(to_type))
-        is_single(from_type) ? copy_elements(as<float>(to), as<float>(from))
-                             : copy_elements(as<float>(to), as<double>(from));
-    else
-        is_single(from_type) ? copy_elements(as<double>(to), as<float>(from))
-                             : copy_elements(as<double>(to), as<double>(from));
+    is_single(to_type.dtype) ? copy(as<float>(to)) : copy(as<double>(to));
 }
 
 XGRAD_LAZY_BODY void set_unit(AnyTensor const& t, std::size_t place, bool imaginary) {
-    auto const set = [&]<class P>(P one) {
-        reinterpret_cast<P*>(
-            t.impl().array.data)[xgrad::is_complex(t.dtype()) ? 2 * place + imaginary : place] =
-            one;
-    };
-    t.dtype() == DType::float32 || t.dtype() == DType::complex64 ? set(1.f) : set(1.);
+    if (xgrad::is_complex(t.dtype())) place = 2 * place + imaginary;
+    auto* const data = t.impl().array.data;
+    if (is_single(t.dtype())) reinterpret_cast<float*>(data)[place] = 1;
+    else reinterpret_cast<double*>(data)[place] = 1;
+}
+
+XGRAD_LAZY_BODY std::vector<Tensors> zero_blocks(Evaluation const& e, Problems const& problems) {
+    std::vector<Tensors> blocks(e.outputs.size());
+    for (std::size_t k = 0; k < blocks.size(); ++k)
+        for (auto const& x : e.inputs) {
+            Shape shape = e.outputs[k].shape();
+            for (auto const n : problems.part_of(x.shape())) shape.push_back(n);
+            blocks[k].push_back(x.impl().type->filled(shape, 0));
+        }
+    return blocks;
 }
 
 XGRAD_LAZY_BODY Tensors reverse_rows(
-    Evaluation const& e, AnyTensor const& output, std::size_t index) {
+    Evaluation const& e, Problems const& problems, std::size_t index) {
+    auto const& output = e.outputs[index];
     PassMode const mode(e.create_graph);
     Evaluation const of_output = e.with_outputs({&output, 1});
     std::vector<RowStack> blocks;
-    for (auto const& x : e.inputs) blocks.emplace_back(*x.impl().type, output.shape(), x.shape());
-    for (std::size_t row = 0, rows = output.requires_grad() ? output.numel() : 0; row < rows;
-         ++row) {
+    for (auto const& x : e.inputs)
+        blocks.emplace_back(*x.impl().type, output.shape(), x.shape(), problems.are_rows);
+    std::size_t const size = numel(problems.part_of(output.shape()));
+    for (std::size_t row = 0, rows = output.requires_grad() ? size : 0; row < rows; ++row) {
         AnyTensor const grad_output = output.impl().type->filled(output.shape(), 0);
-        set_unit(grad_output, row);
+        for (std::size_t i = 0; i < problems.count; ++i) set_unit(grad_output, i * size + row);
         Tensors gradients(e.inputs.size());
         pull_back(of_output, {&grad_output, 1}, e.create_graph, true, gradients);
         for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -70,9 +77,12 @@ XGRAD_LAZY_BODY Tensors reverse_rows(
     return all;
 }
 
-XGRAD_LAZY_BODY std::size_t count_directions(TensorSpan all, bool both_parts) {
+XGRAD_LAZY_BODY std::size_t count_directions(
+    TensorSpan all, bool both_parts, Problems const& problems) {
     std::size_t n = 0;
-    for (auto const& t : all) n += t.numel() * (both_parts && xgrad::is_complex(t.dtype()) ? 2 : 1);
+    for (auto const& t : all)
+        n += numel(problems.part_of(t.shape())) *
+             (both_parts && xgrad::is_complex(t.dtype()) ? 2 : 1);
     return n;
 }
 
@@ -90,16 +100,13 @@ XGRAD_LAZY_BODY void put_columns(AnyTensor const& block, std::size_t columns, Co
         type, parts_of(type, to, first.imaginary), from_type, parts_of(from_type, from, false));
 }
 
-XGRAD_LAZY_BODY std::vector<Tensors> forward_columns(Evaluation const& e, ForwardPass& pass) {
+XGRAD_LAZY_BODY std::vector<Tensors> forward_columns(
+    Evaluation const& e, Problems const& problems, ForwardPass& pass) {
     NoGradGuard const off;
-    std::vector<Tensors> blocks(e.outputs.size());
-    for (std::size_t k = 0; k < e.outputs.size(); ++k)
-        for (auto const& x : e.inputs) {
-            Shape shape = e.outputs[k].shape();
-            for (auto const n : x.shape()) shape.push_back(n);
-            blocks[k].push_back(x.impl().type->filled(shape, 0));
-        }
-    std::size_t const directions = count_directions(e.inputs, true);
+    auto const blocks = zero_blocks(e, problems);
+    std::vector<std::size_t> sizes;
+    for (auto const& x : e.inputs) sizes.push_back(numel(problems.part_of(x.shape())));
+    std::size_t const directions = count_directions(e.inputs, true, problems);
     Column next;
     for (std::size_t start = 0; start < directions; start += max_directions) {
         std::size_t const count = std::min(max_directions, directions - start);
@@ -107,14 +114,17 @@ XGRAD_LAZY_BODY std::vector<Tensors> forward_columns(Evaluation const& e, Forwar
         Tensors tangents(e.inputs.size()), along(e.outputs.size());
         while (columns.size() < count) {
             auto const& x = e.inputs[next.input];
-            if (next.element == x.numel()) {
+            if (next.element == sizes[next.input]) {
                 next = {next.input + 1, 0, false};
                 continue;
             }
             auto& tangent = tangents[next.input];
             if (!tangent.defined())
                 tangent = x.impl().type->filled(batch_shape(count, x.shape()), 0);
-            set_unit(tangent, columns.size() * x.numel() + next.element, next.imaginary);
+            for (std::size_t i = 0; i < problems.count; ++i)
+                set_unit(tangent,
+                    (columns.size() * problems.count + i) * sizes[next.input] + next.element,
+                    next.imaginary);
             columns.push_back(next);
             next.imaginary = xgrad::is_complex(x.dtype()) && !next.imaginary;
             next.element += !next.imaginary;
@@ -128,57 +138,65 @@ XGRAD_LAZY_BODY std::vector<Tensors> forward_columns(Evaluation const& e, Forwar
                 ++rows;
             for (std::size_t k = 0; k < along.size(); ++k)
                 if (along[k].defined())
-                    put_columns(
-                        blocks[k][i], e.inputs[i].numel(), columns[row], rows, along[k], row);
+                    put_columns(blocks[k][i], sizes[i], columns[row], rows, along[k], row);
         }
     }
     return blocks;
 }
 
 XGRAD_LAZY_BODY std::vector<Tensors> jacobian_blocks(
-    Evaluation const& e, Mode strategy, bool is_symmetric) {
+    Evaluation const& e, JacobianOptions const& options, bool is_symmetric) {
     check_outputs(e);
     bool const must_reverse = e.create_graph || e.strict;
-    if (strategy == Mode::forward && must_reverse)
+    if (options.strategy == Mode::forward && must_reverse)
         fail<GraphError>(
             e.transform, ": create_graph or strict and Mode::forward are not supported together");
-    if (strategy == Mode::forward) {
+    Problems const problems = options.rows ? rows_of(e) : Problems();
+    if (options.strategy == Mode::automatic && !must_reverse && !anomaly.functions)
+        if (auto blocks = ExpressionJacobian<>(e, problems).run(); !blocks.empty()) return blocks;
+    if (options.rows) check_rows(e, problems);
+    if (options.strategy == Mode::forward) {
         ForwardPass pass(e.inputs, e.outputs);
-        return forward_columns(e, pass);
+        return forward_columns(e, problems, pass);
     }
-    if (strategy == Mode::automatic && !must_reverse && !anomaly.functions &&
-        count_directions(e.inputs, true) < count_directions(e.outputs, false) + is_symmetric)
+    if (options.strategy == Mode::automatic && !must_reverse && !anomaly.functions &&
+        count_directions(e.inputs, true, problems) <
+            count_directions(e.outputs, false, problems) + is_symmetric)
         if (ForwardPass pass(e.inputs, e.outputs); !pass.prefers_reverse()) try {
-                return forward_columns(e, pass);
+                return forward_columns(e, problems, pass);
             } catch (GraphError const&) {
                 // A function without forward mode: what is wrong otherwise, reverse mode reports.
             }
     std::vector<Tensors> blocks;
     for (std::size_t k = 0; k < e.outputs.size(); ++k)
-        blocks.push_back(reverse_rows(e, e.outputs[k], k));
+        blocks.push_back(reverse_rows(e, problems, k));
     return blocks;
 }
 
-XGRAD_LAZY_BODY Tensors recorded_gradient(Evaluation const& e) {
+XGRAD_LAZY_BODY Tensors recorded_gradient(Evaluation const& e, bool rows) {
     check_outputs(e);
-    if (e.outputs[0].numel() != 1)
+    auto const& y = e.outputs[0];
+    if (y.numel() != 1 && !(rows && y.dim() == 1))
         fail<ShapeError>(e.transform, ": The Tensor returned by the function given to ",
-            e.transform, " should contain a single element, its shape is ", e.outputs[0].shape());
+            e.transform, " should contain a single element", rows ? " for each row" : "",
+            ", its shape is ", y.shape());
+    if (rows && y.dim()) check_rows(e, rows_of(e));
     Tensors gradient(e.inputs.size());
-    pull_back(e, {}, true, true, gradient);
+    AnyTensor const ones = y.impl().type->filled(y.shape(), 1);
+    pull_back(e, {&ones, 1}, true, true, gradient);
     for (std::size_t i = 0; i < gradient.size(); ++i) {
-        auto& y = gradient[i];
-        if (e.strict && !y.defined())
+        auto& g = gradient[i];
+        if (e.strict && !g.defined())
             fail<GraphError>(e.transform,
                 ": The output of the user-provided function is independent of input ", i,
                 ". This is not allowed in strict mode.");
-        if (e.strict && !y.requires_grad())
+        if (e.strict && !g.requires_grad())
             fail<GraphError>(e.transform,
                 ": the jacobian of the user-provided function with respect to input ", i,
                 " does not require gradients. This is not allowed in strict mode. You should "
                 "ensure that your function is twice differentiable and the jacobian "
                 "depends on the inputs (this would be violated by a linear function for example).");
-        if (!y.defined()) y = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
+        if (!g.defined()) g = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
     }
     return gradient;
 }

@@ -28,10 +28,11 @@ XGRAD_LAZY_BODY void FusedNode::push_tangents(
     results[0] = pass.tangent();
 }
 
-XGRAD_LAZY_BODY LocalJacobian FusedNode::local_jacobian(OperandMask operands) {
+XGRAD_LAZY_BODY LocalJacobian FusedNode::local_jacobian(
+    OperandMask operands, AnyArray const* into, double factor) {
     UnpackGuard const guard(*this);
     SavedArrays saved(*this);
-    return LocalJacobian(*this, saved.values(), saved.result(), operands);
+    return LocalJacobian(*this, saved.values(), saved.result(), operands, into, factor);
 }
 
 XGRAD_LAZY_BODY void FusedNode::apply_recorded(

@@ -7,13 +7,6 @@
 
 namespace xgrad::detail {
 
-/// The type of the elements of a kernel's tile.
-inline ElementType const& tile_elements(bool is_complex, bool is_double) {
-    if (is_complex)
-        return is_double ? element_type<std::complex<double>> : element_type<std::complex<float>>;
-    return is_double ? element_type<double> : element_type<float>;
-}
-
 /// d times t. It is 0 where t is, also if d is infinite: t may be the tangent of a constant.
 template <class P> XGRAD_INLINE P derivative_times(P d, P t) { return t == 0 ? P(0) : d * t; }
 template <class P>
@@ -98,13 +91,14 @@ XGRAD_LAZY_BODY std::size_t directions_of(
 }
 
 XGRAD_LAZY_BODY LocalJacobian::LocalJacobian(FusedNode const& node, AnyArray const* const* values,
-    AnyArray const* result, OperandMask operands)
+    AnyArray const* result, OperandMask operands, AnyArray const* into, double factor)
     : node_(node), kernels_(node.table().kernels), targets_(node.gradients().only(operands)),
       is_complex_(xgrad::is_complex(node.table().result_type.dtype)),
       is_double_(kernels_.result->tile_element == (is_complex_ ? 16 : 8)),
       derivatives_(2 * kernels_.operand_count) {
-    compute(values, result, false);
-    if (is_complex_) compute(values, result, true);
+    for (std::size_t k = 0; into && k < kernels_.operand_count; ++k) derivatives_[2 * k] = into[k];
+    compute(values, result, false, factor);
+    if (is_complex_ && !into) compute(values, result, true, factor);
 }
 
 XGRAD_LAZY_BODY bool LocalJacobian::is_complex_operand(std::size_t k) const {
@@ -112,14 +106,15 @@ XGRAD_LAZY_BODY bool LocalJacobian::is_complex_operand(std::size_t k) const {
 }
 
 XGRAD_LAZY_BODY void LocalJacobian::compute(
-    AnyArray const* const* values, AnyArray const* result, bool imaginary) {
+    AnyArray const* const* values, AnyArray const* result, bool imaginary, double factor) {
     KernelLayout const layout{kernels_.operand_count};
     std::size_t const n = kernels_.operand_count;
     alignas(16) std::byte grad_output[16] = {};
-    AnyArray unit{AnyArray::Number()}; // 1 or i, for all elements
+    AnyArray unit{AnyArray::Number()}; // factor or i, for all elements
     unit.data = grad_output;
     auto const set = [&]<class P>(P one) { reinterpret_cast<P*>(grad_output)[imaginary] = one; };
-    kernels_.result->element == (is_complex_ ? 16 : 8) ? set(1.) : set(1.f);
+    kernels_.result->element == (is_complex_ ? 16 : 8) ? set(factor)
+                                                       : set(static_cast<float>(factor));
     NdLoop loop(node_.space(), layout.total());
     for (std::size_t k = 0; k < n; ++k)
         loop.add(k, node_.is_read(k) ? input_operand(*values[k], *kernels_.operand[k])
@@ -128,9 +123,9 @@ XGRAD_LAZY_BODY void LocalJacobian::compute(
     if (result) loop.add(layout.saved_result(), input_operand(*result, *kernels_.result));
     for (std::size_t k = 0; k < n; ++k) {
         if (!targets_.makes_gradient(k)) continue;
-        auto const& info = tile_elements(is_complex_operand(k), is_double_);
+        auto const& info = *kernels_.operand[k];
         auto& d = derivatives_[2 * k + imaginary];
-        d = AnyArray(node_.space(), info.element);
+        if (!d.defined()) d = AnyArray(node_.space(), info.element);
         loop.add(layout.gradients() + k, output_operand(d, info));
     }
     auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
@@ -167,8 +162,7 @@ XGRAD_LAZY_BODY AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangent
     for (std::size_t i = 0; i < terms.size(); ++i) {
         std::size_t const k = terms[i].operand;
         for (std::size_t part = 0; part < parts; ++part)
-            loop.add(next++, input_operand(derivatives_[2 * k + part],
-                                 tile_elements(is_complex_operand(k), is_double_)));
+            loop.add(next++, input_operand(derivatives_[2 * k + part], *kernels_.operand[k]));
         loop.add(next++, input_operand(arrays[i], *kernels_.operand[k]));
     }
     auto body = [&](void* const* at, std::size_t count, LoopFacts) {
@@ -223,7 +217,7 @@ XGRAD_LAZY_BODY void LocalJacobian::pull(
         auto const& info = *kernels_.operand[term.operand];
         for (std::size_t part = 0; part < parts; ++part)
             loop.add(next++, input_operand(derivatives_[2 * term.operand + part],
-                                 tile_elements(is_complex_operand(term.operand), is_double_)));
+                                 *kernels_.operand[term.operand]));
         loop.add(next++, node_.is_broadcast(term.operand) ? sum_operand(term.gradient, info)
                                                           : output_operand(term.gradient, info));
     }

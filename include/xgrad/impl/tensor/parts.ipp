@@ -19,13 +19,6 @@ XGRAD_LAZY_BODY AnyArray AxisSlice::view_of(AnyArray const& a, std::size_t size)
     return view;
 }
 
-/// The slice of a row-major array.
-XGRAD_LAZY std::shared_ptr<Geometry const> slice_geometry(
-    TypeInfo const& type, Shape const& whole, AxisSlice const& slice) {
-    return view_geometry(
-        type, whole, type, [&](AnyArray const& a) { return slice.view_of(a, type.size); });
-}
-
 /// The Node between a whole tensor and its parts. Gradients of the parts are written into zeros;
 /// the gradient of the whole is viewed part by part. Tangents go the other way. It is a template so
 /// that only programs that make one instantiate its virtual functions.
@@ -57,7 +50,8 @@ private:
         AnyTensor sum;
         parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
             if (!parts[i].defined()) return;
-            auto const geometry = slice_geometry(type_, whole_, slice);
+            auto const geometry = view_geometry(type_, whole_, type_,
+                [&](AnyArray const& a) { return slice.view_of(a, type_.size); });
             if (sum.defined() && !recording() && sum.dim() == whole_.size())
                 return geometry->scatter_add(sum.impl().array, parts[i].impl().array);
             auto const embedded = apply_view_map(geometry, ViewMap::scatter, parts[i], name_);
@@ -134,22 +128,22 @@ XGRAD_LAZY_BODY AnyTensor join_parts(
     return result;
 }
 
-XGRAD_LAZY_BODY RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
-    : shape_(lead) {
-    Shape all{numel(lead)};
-    for (auto const n : row) {
-        all.push_back(n);
-        shape_.push_back(n);
-    }
+XGRAD_LAZY_BODY RowStack::RowStack(
+    TypeInfo const& type, Shape const& lead, Shape const& row, std::size_t axis)
+    : shape_(lead), axis_(axis) {
+    Shape all = row;
+    all.insert(axis, 1);
+    for (std::size_t i = axis; i < lead.size(); ++i) all[axis] *= lead[i];
+    for (std::size_t i = axis; i < row.size(); ++i) shape_.push_back(row[i]);
     all_ = type.filled(all, 0);
 }
 
 XGRAD_LAZY_BODY void RowStack::put(std::size_t i, AnyTensor const& row) {
     auto const& type = *all_.impl().type;
     auto const& to = all_.impl().array;
-    type.copy_elements(AxisSlice{0, i, 1, false}.view_of(to, type.size), row.impl().array);
+    type.copy_elements(AxisSlice{axis_, i, 1, false}.view_of(to, type.size), row.impl().array);
     if (!recording() || !row.requires_grad()) return;
-    edges_.resize(to.shape[0]);
+    edges_.resize(to.shape[axis_]);
     edges_[i] = gradient_edge(row);
 }
 
@@ -158,7 +152,7 @@ XGRAD_LAZY_BODY AnyTensor RowStack::finish() {
     auto const& shape = all_.shape();
     if (!edges_.empty())
         all_.impl().grad_fn = Ref<Node>(new PartsNode<>(PartsNode<>::join, "Stack", type, shape,
-            {0, false, CachedVector<std::size_t>(shape[0], 1)}, std::move(edges_)));
+            {axis_, false, CachedVector<std::size_t>(shape[axis_], 1)}, std::move(edges_)));
     if (shape == shape_) return std::move(all_);
     auto const reshaped = view_geometry(type, shape, type, [&](AnyArray a) {
         a.set_view(shape_, row_major(shape_));
