@@ -153,6 +153,32 @@ template <class T> T make_reflection(T* x, std::size_t n, double& tau) {
     return beta;
 }
 
+/// Applies a reflection to columns with this stride.
+template <class T>
+void reflect_columns(
+    T const* v, double tau, std::size_t n, T* x, std::size_t stride, std::size_t count) {
+    if constexpr (std::same_as<T, double>) // four columns for each load of v
+        for (; count >= 4; count -= 4, x += 4 * stride) {
+            double *const a = x, *const b = a + stride, *const c = b + stride,
+                          *const d = c + stride;
+            double s[4] = {};
+            for (std::size_t i = 0; i < n; ++i) {
+                s[0] += v[i] * a[i];
+                s[1] += v[i] * b[i];
+                s[2] += v[i] * c[i];
+                s[3] += v[i] * d[i];
+            }
+            for (double& each : s) each *= -tau;
+            for (std::size_t i = 0; i < n; ++i) {
+                a[i] += s[0] * v[i];
+                b[i] += s[1] * v[i];
+                c[i] += s[2] * v[i];
+                d[i] += s[3] * v[i];
+            }
+        }
+    for (; count > 0; --count, x += stride) add_multiple(x, v, -tau * dot_product(v, x, n), n);
+}
+
 /// By QR with column pivoting, in the memory of the Jacobian.
 template <class T> class QrSolver final : public DenseSolver<T> {
     using Base = DenseSolver<T>;
@@ -182,13 +208,10 @@ public:
             std::size_t const rows = m - k;
             double tau;
             T const beta = make_reflection(v, rows, tau);
-            auto const reflect = [&](T* x) {
-                add_multiple(x, v, -tau * dot_product(v, x, rows), rows);
-            };
-            reflect(r + k);
+            reflect_columns(v, tau, rows, r + k, m, 1);
+            reflect_columns(v, tau, rows, v + m, m, n - k - 1);
             for (std::size_t j = k + 1; j < n; ++j) {
                 T* const x = a + j * m + k;
-                reflect(x);
                 // The rest of the column; computed again where the difference has lost its digits.
                 norms_[j] -= std::norm(x[0]);
                 if (norms_[j] <= 1e-6 * first_norms_[j])
