@@ -7,7 +7,7 @@
 namespace xgrad::detail {
 
 /// The Jacobian where the outputs consist of fused Nodes, whose operands are elements of the
-/// inputs: their kernels write the entries, and nothing is pushed (benchmark: many). The Nodes
+/// inputs: their kernels write the entries, and nothing is pushed. The Nodes
 /// between are asked: where they return views, the strides say which element is where, and that no
 /// rows meet.
 template <class = void> class ExpressionJacobian {
