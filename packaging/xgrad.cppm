@@ -98,6 +98,7 @@ export {
 
 #include <xgrad/data.hpp>
 #include <xgrad/dual.hpp>
+#include <xgrad/implicit.hpp>
 #include <xgrad/interop.hpp>
 #include <xgrad/least_squares.hpp>
 #include <xgrad/manifold.hpp>

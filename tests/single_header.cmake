@@ -5,7 +5,7 @@
 
 set(single "${CMAKE_CURRENT_BINARY_DIR}/single_include")
 file(GLOB_RECURSE header_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*.hpp" "${PROJECT_SOURCE_DIR}/include/*.ipp" "${PROJECT_SOURCE_DIR}/include/*.inc")
-add_custom_command(OUTPUT "${single}/xgrad/xgrad.hpp" "${single}/xgrad/nn.hpp" "${single}/xgrad/optim.hpp" "${single}/xgrad/data.hpp" "${single}/xgrad/linalg.hpp" "${single}/xgrad/sparse.hpp" "${single}/xgrad/package.hpp" "${single}/xgrad/distributed.hpp" "${single}/xgrad/xtensor_functions.hpp" "${single}/xgrad/higher_order.hpp" "${single}/xgrad/interop.hpp" "${single}/xgrad/dual.hpp" "${single}/xgrad/map.hpp" "${single}/xgrad/least_squares.hpp" "${single}/xgrad/manifold.hpp" "${single}/xgrad/sum_over.hpp" "${single}/xgrad/vmap.hpp"
+add_custom_command(OUTPUT "${single}/xgrad/xgrad.hpp" "${single}/xgrad/nn.hpp" "${single}/xgrad/optim.hpp" "${single}/xgrad/data.hpp" "${single}/xgrad/linalg.hpp" "${single}/xgrad/sparse.hpp" "${single}/xgrad/package.hpp" "${single}/xgrad/distributed.hpp" "${single}/xgrad/xtensor_functions.hpp" "${single}/xgrad/higher_order.hpp" "${single}/xgrad/interop.hpp" "${single}/xgrad/dual.hpp" "${single}/xgrad/map.hpp" "${single}/xgrad/implicit.hpp" "${single}/xgrad/least_squares.hpp" "${single}/xgrad/manifold.hpp" "${single}/xgrad/sum_over.hpp" "${single}/xgrad/vmap.hpp"
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/amalgamate" --internal --output "${single}/xgrad/xgrad.hpp"
     DEPENDS "${PROJECT_SOURCE_DIR}/tools/amalgamate" "${PROJECT_SOURCE_DIR}/tools/cpp_source.py" ${header_files}
     COMMENT "Generating the single headers")

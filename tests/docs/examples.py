@@ -185,7 +185,7 @@ def split_definitions(code):
 def main():
     output, documents = pathlib.Path(sys.argv[1]), [pathlib.Path(name) for name in sys.argv[2:]]
     sources = [document.read_text(encoding="utf-8") for document in documents]
-    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg", "map", "least_squares", "sparse", "sum_over", "vmap", "manifold", "package", "distributed", "xtensor_functions")
+    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg", "map", "least_squares", "sparse", "implicit", "sum_over", "vmap", "manifold", "package", "distributed", "xtensor_functions")
                       if any(f"xg::{part}" in source or f"\n#include <xgrad/{part}.hpp>" in source for source in sources))
     if any("Eigen::" in source for source in sources):
         headers += EIGEN

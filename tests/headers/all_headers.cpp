@@ -1,6 +1,7 @@
 // Only compiled: all headers, and some of what they define; by the oldest clang that the README
 // names, and under strict warnings.
 #include <xgrad/data.hpp>
+#include <xgrad/implicit.hpp>
 #include <xgrad/least_squares.hpp>
 #include <xgrad/linalg.hpp>
 #include <xgrad/manifold.hpp>

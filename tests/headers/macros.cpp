@@ -20,6 +20,7 @@
 #define Success 0
 
 #include <xgrad/data.hpp>
+#include <xgrad/implicit.hpp>
 #include <xgrad/least_squares.hpp>
 #include <xgrad/linalg.hpp>
 #include <xgrad/manifold.hpp>

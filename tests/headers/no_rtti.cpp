@@ -1,6 +1,7 @@
 // Only compiled, with -fno-rtti: all but nn.hpp and what includes it, which asks modules for their
 // types.
 #include <xgrad/data.hpp>
+#include <xgrad/implicit.hpp>
 #include <xgrad/least_squares.hpp>
 #include <xgrad/linalg.hpp>
 #include <xgrad/manifold.hpp>

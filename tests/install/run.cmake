@@ -123,7 +123,7 @@ if(WAY STREQUAL "single_header")
     string(REPLACE "|" ";" lapack "${LAPACK}")
 
     # Header-only, in two files of a program: a function that is not inline would be defined twice.
-    set(text "#include <xgrad/nn.hpp>\n#include <xgrad/optim.hpp>\n#include <xgrad/data.hpp>\n#include <xgrad/package.hpp>\n#include <xgrad/sparse.hpp>\n#include <xgrad/least_squares.hpp>\n")
+    set(text "#include <xgrad/nn.hpp>\n#include <xgrad/optim.hpp>\n#include <xgrad/data.hpp>\n#include <xgrad/package.hpp>\n#include <xgrad/sparse.hpp>\n#include <xgrad/least_squares.hpp>\n#include <xgrad/implicit.hpp>\n")
     if(lapack)
         string(APPEND text "#include <xgrad/linalg.hpp>\n")
     endif()
@@ -134,7 +134,7 @@ if(WAY STREQUAL "single_header")
     must("${COMPILER}" "${SCRATCH}/main.cpp" "${SCRATCH}/all.o" "${SCRATCH}/all_again.o" -o "${SCRATCH}/all" ${lapack} -pthread)
 
     # Each header is implemented in a file of its own, which says no more than that.
-    set(names xgrad nn optim data package sparse least_squares)
+    set(names xgrad nn optim data package sparse least_squares implicit)
     if(lapack)
         list(APPEND names linalg)
     endif()

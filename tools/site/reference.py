@@ -13,7 +13,7 @@ import cpp_declarations
 import cpp_source
 
 CONFIGURATION = pathlib.Path(__file__).resolve().parent / "doxygen.conf"
-LAYERS = ("tensor", "ops", "autograd", "functional", "sparse", "least_squares", "map", "sum_over", "vmap", "manifold", "nn", "optim", "linalg", "data", "package", "distributed", "testing", "expr", "core", "fuse", "kernels")
+LAYERS = ("tensor", "ops", "autograd", "functional", "sparse", "implicit", "least_squares", "map", "sum_over", "vmap", "manifold", "nn", "optim", "linalg", "data", "package", "distributed", "testing", "expr", "core", "fuse", "kernels")
 
 
 # -- what doxygen reads
@@ -296,7 +296,7 @@ def write(project, folder, output):
                 names[entry.name].append(address)
     index = ["# Reference\n\nEach public name of the library, by the folder and the header that declare it. "
              "`#include <xgrad/xgrad.hpp>` has everything up to `functional`; "
-             "`nn.hpp`, `optim.hpp`, `linalg.hpp`, `sparse.hpp`, `least_squares.hpp`, `vmap.hpp`, `data.hpp`, `package.hpp` and `distributed.hpp` have the folder of their name.\n"]
+             "`nn.hpp`, `optim.hpp`, `linalg.hpp`, `sparse.hpp`, `implicit.hpp`, `least_squares.hpp`, `vmap.hpp`, `data.hpp`, `package.hpp` and `distributed.hpp` have the folder of their name.\n"]
     navigation = [{"All names": "reference/README.md"}]
     for layer in sorted(layers, key=lambda layer: LAYERS.index(layer.split("/")[0]) if layer.split("/")[0] in LAYERS else len(LAYERS)):
         index.append(f"## {layer or 'xgrad'}\n")

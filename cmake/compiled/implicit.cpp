@@ -1,0 +1,2 @@
+#define XGRAD_IMPLEMENTATION
+#include <xgrad/implicit.hpp>
