@@ -92,7 +92,7 @@ xgrad_add_document_source(core document_sources README.md docs/architecture.md d
     docs/functions.md docs/versions.md)
 xgrad_add_document_source(autograd document_sources docs/autograd.md docs/autograd/saved_tensors.md docs/autograd/modes.md docs/autograd/in_place.md
     docs/autograd/hooks.md docs/autograd/kinks.md docs/autograd/complex.md docs/autograd/threads.md docs/autograd/errors.md)
-xgrad_add_document_source(many document_sources docs/many.md)
+xgrad_add_document_source(many document_sources docs/many.md docs/map.md)
 xgrad_add_document_source(from_xtensor document_sources docs/from_xtensor.md)
 xgrad_add_document_source(optim document_sources docs/complex.md docs/tutorial.md)
 xgrad_add_document_source(nn document_sources docs/data.md docs/hooks.md docs/layers.md docs/nn.md)
