@@ -670,8 +670,8 @@ struct TriangularOptions {
 /// X of A X = B, or of X A = B with left = false, for matrices A of which only one triangle is
 /// read; stacks broadcast. A zero on the diagonal gives infinities or NaN. The gradient of A is 0
 /// in the other triangle. With left = true, B may be a vector, as in solve().
-template <Operand A, Operand B>
-auto solve_triangular(A const& a, B const& b, TriangularOptions options = {}) {
+template <Operand A, Operand B, std::same_as<TriangularOptions> Options = TriangularOptions>
+auto solve_triangular(A const& a, B const& b, Options options = {}) {
     static_assert(std::same_as<typename A::value_type, typename B::value_type>,
         "linalg::solve_triangular: both matrices have one scalar type");
     auto const p = detail::matrix_argument(a), given = detail::matrix_argument(b);

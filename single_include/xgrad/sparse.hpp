@@ -306,6 +306,19 @@ private:
     std::vector<int> outer_{0}, inner_;
 };
 
+/// An entry of a sparse matrix, as Eigen's setFromTriplets() takes them.
+template <class T> class Triplet {
+public:
+    Triplet(int row, int col, T const& value) : row_(row), col_(col), value_(value) {}
+    int row() const noexcept { return row_; }          // from 0 on
+    int col() const noexcept { return col_; }          // likewise
+    T const& value() const noexcept { return value_; } // the entry
+
+private:
+    int row_, col_;
+    T value_;
+};
+
 /// A sparse matrix by rows. Its pattern is shared with the plan that made it, and with the other
 /// matrices of that plan.
 template <Differentiable T> class SparseMatrix {
@@ -329,6 +342,15 @@ public:
     T const* data() const noexcept { return values_.data(); }
     SparsePattern const& pattern() const noexcept { return *pattern_; }
 
+    /// All entries, one row after the other.
+    std::vector<Triplet<T>> triplets() const {
+        std::vector<Triplet<T>> list;
+        list.reserve(static_cast<std::size_t>(nonzeros()));
+        for (int i = 0; i < rows(); ++i)
+            for (int const j : pattern_->row(static_cast<std::size_t>(i)))
+                list.emplace_back(i, j, data()[list.size()]);
+        return list;
+    }
     /// All elements, in a tensor of two axes.
     Tensor<T> to_dense() const {
         auto const n = static_cast<std::size_t>(cols());
@@ -454,7 +476,8 @@ public:
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::fused; }
     /// With respect to these operands.
-    XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
+    XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(
+        OperandMask operands, AnyArray const* into = nullptr, double factor = 1);
 
     [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
@@ -563,16 +586,15 @@ private:
     double run_loop(BoundOperands const* in, AnyArray const* grad_output,
         std::span<AnyTensor> gradients, OperandMask added_to);
     double call_kernel(Pass pass, void* const* at, std::size_t count, OperandMask constant,
-        OperandMask added_to) const;
+        OperandMask added_to, OperandMask repeated = 0) const;
 
-    static constexpr std::size_t max_added_to =
-        31; // operands: LoopFacts tells the first 64 of 2 n + 2 apart
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 
     OperandPlan const& plan_;
-    bool contiguous_; // all operands are contiguous, and a kernel reads them and writes to the
-                      // result in place
+    OperandMask repeated_;   // operands of one element in a larger space
+    bool contiguous_;        // all others are contiguous, and a kernel reads them and writes to the
+                             // result in place
     bool has_early_ = false; // the gradients of a full sum are there
     OperandMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
@@ -582,7 +604,7 @@ private:
 
 class FusedNode::SavedArrays {
 public:
-    explicit SavedArrays(FusedNode const& node)
+    XGRAD_INLINE explicit SavedArrays(FusedNode const& node)
         : arrays_(node.plan_.saved_tensors()), values_(node.operand_count() + 1) {
         auto const& plan = node.plan_;
         for (std::size_t i = 0; i < plan.saved_tensors(); ++i) arrays_[i] = node.saved_array(i);
@@ -663,9 +685,11 @@ namespace xgrad::detail {
 class LocalJacobian {
 public:
     /// With respect to `operands`; of those that are one tensor it has all or none. Takes the saved
-    /// value of each operand that is read.
+    /// value of each operand that is read. Or it writes the derivatives, of the real part, times a
+    /// factor into an array of each operand.
     XGRAD_LAZY LocalJacobian(FusedNode const& node, AnyArray const* const* values,
-        AnyArray const* result, OperandMask operands);
+        AnyArray const* result, OperandMask operands, AnyArray const* into = nullptr,
+        double factor = 1);
 
     /// The tangents of the result for tangents of the edges.
     XGRAD_LAZY AnyTensor push(std::span<AnyTensor const> tangents) const;
@@ -674,7 +698,8 @@ public:
 
 private:
     /// The gradients of the real, or of the imaginary parts of the result.
-    XGRAD_LAZY void compute(AnyArray const* const* values, AnyArray const* result, bool imaginary);
+    XGRAD_LAZY void compute(
+        AnyArray const* const* values, AnyArray const* result, bool imaginary, double factor);
     XGRAD_LAZY bool is_complex_operand(std::size_t k) const;
 
     FusedNode const& node_;
@@ -1526,7 +1551,7 @@ XGRAD_FUNCTION SparsePattern::SparsePattern(
 XGRAD_FUNCTION SparsePattern SparsePattern::of_entries(
     std::size_t rows, std::size_t cols, std::vector<std::pair<std::size_t, std::size_t>> entries) {
     std::ranges::sort(entries);
-    entries.erase(std::ranges::unique(entries).begin(), entries.end());
+    entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
     if (!entries.empty() && entries.back().first >= rows)
         detail::fail<ShapeError>(
             "SparsePattern: there is an entry in row ", entries.back().first, " of ", rows);

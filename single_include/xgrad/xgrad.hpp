@@ -4623,7 +4623,8 @@ template <class P> struct Mask {
     explicit operator Condition() const {
         static_assert(!std::same_as<Condition, bool>,
             "this function branches on values, so it cannot run on batches: write "
-            "xg::map(xg::with_branches, f, ...), or where(condition, a, b) instead of the branch");
+            "xg::map(xg::with_branches, f, ...), sum_over<m, d>(xg::with_branches, f, ...), or "
+            "where(condition, a, b) instead of the branch");
         return {};
     }
     /// Writes `width` elements, each true or false.
@@ -7682,6 +7683,10 @@ template <class M, class A, class B>
 XGRAD_INLINE auto where(M&& mask, A&& a, B&& b) {
     return express(Where{}, std::forward<M>(mask), std::forward<A>(a), std::forward<B>(b));
 }
+/// The same of plain numbers, which partials of dual numbers choose from.
+template <std::same_as<bool> M, Number A, Number B> XGRAD_INLINE auto where(M mask, A a, B b) {
+    return mask ? a : b;
+}
 
 /// The larger of two; where they are equal each gets half the gradient. NaN is propagated, and both
 /// get the gradient.
@@ -8338,7 +8343,7 @@ inline constexpr OperandMask operand_range = operands_from(From, Count);
 //
 // Shapes: none are needed: an element is a number, or a number of a batch.
 // Gradients: tangent i is the derivative in direction i.
-// Errors: none are thrown. More than 64 tangents of batches do not compile.
+// Errors: none are thrown.
 
 namespace xgrad {
 
@@ -8393,21 +8398,22 @@ template <class V, std::size_t N> struct BottomOf<Dual<V, N>> : BottomOf<V> {};
 
 /// Which tangents may differ from 0. Of batches a mask says so, which is a constant to the compiler
 /// where code does not branch: tangents that are 0 cost nothing (benchmarks/map.cpp, row a1).
-template <bool tracked> struct Support {
-    std::uint64_t mask;
+template <std::size_t masks, class = std::make_index_sequence<masks>> struct Support;
+template <std::size_t masks, std::size_t... M> struct Support<masks, std::index_sequence<M...>> {
+    std::uint64_t mask[masks];
     bool unknown; // a tangent of the mask may be 0 nevertheless, as that of a constant operand
 
-    XGRAD_INLINE static constexpr Support none() { return {0, false}; }
-    XGRAD_INLINE static constexpr Support all() { return {~std::uint64_t{0}, true}; }
+    XGRAD_INLINE static constexpr Support none() { return {{}, false}; }
+    XGRAD_INLINE static constexpr Support all() { return {{~std::uint64_t{M - M}...}, true}; }
     XGRAD_INLINE static constexpr Support one(std::size_t i) {
-        return {std::uint64_t{1} << i, false};
+        return {{(i / 64 == M ? std::uint64_t{1} << i % 64 : 0)...}, false};
     }
-    XGRAD_INLINE constexpr bool has(std::size_t i) const { return mask >> i & 1; }
-    XGRAD_INLINE friend constexpr Support operator|(Support a, Support b) {
-        return {a.mask | b.mask, a.unknown || b.unknown};
+    XGRAD_INLINE constexpr bool has(std::size_t i) const { return mask[i / 64] >> i % 64 & 1; }
+    XGRAD_INLINE friend constexpr Support operator|(Support const& a, Support const& b) {
+        return {{(a.mask[M] | b.mask[M])...}, a.unknown || b.unknown};
     }
 };
-template <> struct Support<false> {
+template <> struct Support<0> {
     static constexpr bool unknown = true;
     XGRAD_INLINE static constexpr Support none() { return {}; }
     XGRAD_INLINE static constexpr Support all() { return {}; }
@@ -8422,9 +8428,7 @@ template <> struct Support<false> {
 template <class V, std::size_t N> class Tangents {
 public:
     /// Which tangents may differ from 0.
-    using Support = detail::Support<!Number<typename detail::BottomOf<V>::type>>;
-    static_assert(N <= 64 || std::is_empty_v<Support>, "a dual number of batches has at most 64 "
-                                                       "tangents");
+    using Support = detail::Support<Number<typename detail::BottomOf<V>::type> ? 0 : (N + 63) / 64>;
 
     XGRAD_INLINE Tangents() : Tangents(Support::none(), zero) {}
     /// All tangents are t.
@@ -8460,11 +8464,13 @@ private:
     XGRAD_INLINE static V zero(std::size_t) { return V(0); }
 
     V at_[N];
-    [[no_unique_address]] Support support_;
+    // Mutable: of a constant variable without such a member g++ 12 makes an object in memory, where
+    // it does not know the mask (benchmarks/sum_over.cpp).
+    [[no_unique_address]] mutable Support support_;
 };
 template <class V> class Tangents<V, 0> {
 public:
-    using Support = detail::Support<false>;
+    using Support = detail::Support<0>;
     Tangents() = default;
     template <class T> XGRAD_INLINE Tangents(T const&) {}
     template <class F> XGRAD_INLINE Tangents(Support, F const&) {}
@@ -9267,7 +9273,6 @@ struct LoopOperand {
     bool reduces = false;     // an output into which tiles are summed or otherwise reduced
     bool kernel_adds = false; // the kernel can add to this output instead of overwriting it
     std::int8_t from = -1;    // an output that is a copy of this input
-    std::int8_t over = -1;    // an output that may overwrite this input
 
     /// True where a kernel can use contiguous elements in place.
     bool in_place() const noexcept { return !reduces && from < 0 && transfer->same_type; }
@@ -9717,21 +9722,31 @@ extern template struct ElementTypeOf<std::complex<float>, std::complex<double>>;
 extern template struct ElementTypeOf<std::complex<double>, std::complex<double>>;
 #endif
 
-LoopOperand input_operand(AnyArray const& a, ElementType const& info);
+inline LoopOperand input_operand(AnyArray const& a, ElementType const& info) {
+    return {&a, &info.gather, false};
+}
 
 /// An output with an element for each position of the index space.
-LoopOperand output_operand(AnyArray const& a, ElementType const& info);
+inline LoopOperand output_operand(AnyArray const& a, ElementType const& info) {
+    return {&a, &info.scatter};
+}
 
 /// An output that `transfer` reduces to an array smaller than the index space. The array has the
 /// initial values of the reduction.
-LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer);
+inline LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer) {
+    return {&a, &transfer, true, true};
+}
 /// An output that is summed into an array of wide elements, initially zero.
 inline LoopOperand sum_operand(AnyArray const& a, ElementType const& info) {
     return reduce_operand(a, info.accumulate);
 }
 
 /// An array of zeros with elements of this many bytes.
-AnyArray zeroed(Shape const& shape, std::size_t element);
+inline AnyArray zeroed(Shape const& shape, std::size_t element) {
+    AnyArray a(shape, element);
+    std::memset(a.data, 0, a.numel * element);
+    return a;
+}
 
 /// An input that a kernel does not read: zeros.
 inline LoopOperand absent_input(ElementType const& info) {
@@ -9809,11 +9824,8 @@ inline bool is_direct(AnyArray const& a, ElementType const& info, std::size_t co
 
 namespace xgrad::detail {
 
-/// If the reduced axes are adjacent: the numbers of elements before them, in them and after them.
-std::optional<std::array<std::size_t, 3>> reduced_extents(Shape const& space, Shape const& kept);
-
 /// Evaluates an expression over an index space into `out`, an array or a reduction. One call of the
-/// kernel where all operands are contiguous and few; else the loop cuts the space into boxes.
+/// kernel where all operands are contiguous or one element, and few; else a loop.
 void evaluate_into(KernelTable const& table, void const* expression,
     AnyArray const* const* operands, Shape const& space, LoopOperand const& out);
 
@@ -10260,6 +10272,21 @@ template <class Op, Operand X> auto express_reduction(Op op, X const& x) {
 namespace xgrad {
 
 namespace detail {
+
+/// If the reduced axes are adjacent: the numbers of elements before them, in them and after them.
+inline std::optional<std::array<std::size_t, 3>> reduced_extents(
+    Shape const& space, Shape const& kept) {
+    std::array<std::size_t, 3> extent{1, 1, 1};
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < space.size(); ++d) {
+        bool const reduced = kept[d] != space[d];
+        if (reduced && at == 2) return {};
+        if (reduced != (at == 1) && space[d] != 1) ++at;
+        extent[at] *= space[d];
+    }
+    if (at == 0) std::swap(extent[0], extent[2]);
+    return extent;
+}
 
 /// Distributes the gradient of the extremum of a row equally to the elements that have its value.
 template <class T>
@@ -12144,14 +12171,17 @@ XGRAD_LAZY AnyTensor join_parts(
 /// Builds a tensor row by row; rows that are not set are zeros.
 class RowStack {
 public:
-    /// The shape is `lead`, whose elements are counted as rows, followed by `row`.
-    XGRAD_LAZY RowStack(TypeInfo const& type, Shape const& lead, Shape const& row);
+    /// The shape is `lead`, whose elements are counted as rows, followed by `row`; both begin with
+    /// `axis` axes that are there once.
+    XGRAD_LAZY RowStack(
+        TypeInfo const& type, Shape const& lead, Shape const& row, std::size_t axis = 0);
     XGRAD_LAZY void put(std::size_t i, AnyTensor const& row);
     XGRAD_LAZY AnyTensor finish();
 
 private:
-    AnyTensor all_; // [rows, row...]
+    AnyTensor all_; // row, with an axis of rows
     Shape shape_;   // of the result
+    std::size_t axis_;
     CachedVector<Edge> edges_;
 };
 
@@ -12641,6 +12671,13 @@ template <class T, class... X> auto at_inputs(T const& transform, X const&... x)
     if constexpr (sizeof...(X) == 1) return transform(tensor_input(x)...);
     else return transform(std::tuple(tensor_input(x)...));
 }
+/// t(f): a function of the inputs that calls transform(f, inputs).
+template <class F, class T> auto of_inputs(F&& f, T transform) {
+    return
+        [f = KeptCallable<F>(std::forward<F>(f)), transform]<TransformInput... X>(X const&... x) {
+            return at_inputs([&](auto const& inputs) { return transform(f, inputs); }, x...);
+        };
+}
 
 inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
 
@@ -12881,13 +12918,13 @@ auto checkpoint(F&& f) {
 // forward pass for eight columns.
 //
 // Shapes: a derivative of y for x has the shape of y followed by that of x; one of a Hessian the
-// shapes of two inputs.
+// shapes of two inputs. With `rows` the first axis is there once, in front.
 // Gradients: for complex x the gradient of Re y, d Re y/d Re x + i d Re y/d Im x. Recorded with
 // create_graph, in reverse mode.
 // Errors: GraphError for Mode::forward with create_graph or strict, for an undefined input, and in
-// strict mode; ShapeError for a Hessian of several elements; Error for an unknown name of a
-// strategy. jacobian() of complex outputs for real inputs, and hessian() of complex inputs, do not
-// compile.
+// strict mode, and with `rows` where rows meet; ShapeError for a Hessian of several elements, and
+// with `rows` for first axes that differ; Error for an unknown name of a strategy. jacobian() of
+// complex outputs for real inputs, and hessian() of complex inputs, do not compile.
 
 
 // ======== xgrad/functional/jvp.hpp
@@ -13023,6 +13060,15 @@ struct DerivativeOptions {
 
 namespace detail {
 
+/// Argument I: the one that is given for it, where it is at one of the positions, else that of all.
+template <std::size_t I, std::size_t... positions, class All, class Given>
+auto const& argument_at(All const& all, Given const& given) {
+    constexpr std::size_t list[] = {positions...};
+    constexpr auto at =
+        static_cast<std::size_t>(std::find(std::begin(list), std::end(list), I) - std::begin(list));
+    if constexpr (at < sizeof...(positions)) return std::get<at>(given);
+    else return std::get<I>(all);
+}
 /// value_and_grad() with respect to the inputs at these positions, or all of them.
 template <std::size_t... positions, class F, class... X>
 auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
@@ -13034,9 +13080,10 @@ auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
         auto const of_some = [&](auto const&... some)
             requires(sizeof...(some) == sizeof...(positions))
         {
-            auto arguments = all;
-            ((std::get<positions>(arguments) = some), ...);
-            return std::apply([&](auto const&... a) { return std::invoke(f, a...); }, arguments);
+            std::tuple const given = std::tie(some...);
+            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+                return std::invoke(f, argument_at<I, positions...>(all, given)...);
+            }(std::index_sequence_for<X...>());
         };
         return at_inputs(
             [&](auto const& inputs) { return value_and_grad(of_some, inputs, options); },
@@ -13117,30 +13164,24 @@ auto value_and_grad(F&& f, X const&... x) {
 /// vjp(f)(x...) is f(x...), and a function that computes v^T J from a v with the structure of that
 /// result, as often as it is called. The graph of f lives as long as that function.
 template <detail::TransformedFunction F> auto vjp(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs(
-            [&]<class In>(In const& inputs) {
-                return detail::Transform<decltype(f) const, In>::template run<true>(
-                    "vjp", f, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
-                        return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
-                                   out = detail::without_tensors(out)]<detail::StructureLike V>(
-                                   V const& v) {
-                            constexpr bool fits = std::same_as<detail::structure<V>,
-                                std::remove_cvref_t<decltype(out)>>;
-                            static_assert(fits, "vjp: v must have the structure and the scalar "
-                                                "types of what the function returns");
-                            if constexpr (fits) {
-                                detail::structure<V> const vector(detail::StructureOf<V>::make(v));
-                                detail::check_sizes("vjp", vector, out);
-                                return detail::with_tensors(
-                                    in, of.pull_back(detail::erased(vector)));
-                            }
-                        };
-                    });
-            },
-            x...);
-    };
+    return detail::of_inputs(std::forward<F>(f), []<class G, class In>(G& g, In const& inputs) {
+        return detail::Transform<G, In>::template run<true>(
+            "vjp", g, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
+                return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
+                           out = detail::without_tensors(out)]<detail::StructureLike V>(
+                           V const& v) {
+                    constexpr bool fits =
+                        std::same_as<detail::structure<V>, std::remove_cvref_t<decltype(out)>>;
+                    static_assert(fits, "vjp: v must have the structure and the scalar types of "
+                                        "what the function returns");
+                    if constexpr (fits) {
+                        detail::structure<V> const vector(detail::StructureOf<V>::make(v));
+                        detail::check_sizes("vjp", vector, out);
+                        return detail::with_tensors(in, of.pull_back(detail::erased(vector)));
+                    }
+                };
+            });
+    });
 }
 
 } // namespace xgrad
@@ -13207,36 +13248,28 @@ template <detail::TransformedFunction F> auto jvp(F&& f) {
 /// linearize(f)(x...) is f(x...), and a function that computes J v from a v with the structure of
 /// the inputs, as often as it is called. The graph of f lives as long as that function.
 template <detail::TransformedFunction F> auto linearize(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs(
-            [&]<class In>(In const& inputs) {
-                return detail::Transform<decltype(f) const, In>::template run<true>(
-                    "linearize", f, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
-                        return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
-                                   out = detail::without_tensors(out)]<detail::StructureLike... V>(
-                                   V const&... v) {
-                            using Given = std::tuple<detail::structure<V>...>;
-                            using Kept = std::remove_cvref_t<decltype(in)>;
-                            constexpr bool single = std::same_as<Given, std::tuple<Kept>>;
-                            static_assert(single || std::same_as<Given, Kept>,
-                                "linearize: the vector has the structure and the scalar types of "
-                                "the inputs");
-                            Given const vector{detail::StructureOf<V>::make(v)...};
-                            if constexpr (single) {
-                                detail::check_sizes("linearize", std::get<0>(vector), in);
-                                return detail::with_tensors(
-                                    out, of.push_forward(detail::erased(vector)));
-                            } else if constexpr (std::same_as<Given, Kept>) {
-                                detail::check_sizes("linearize", vector, in);
-                                return detail::with_tensors(
-                                    out, of.push_forward(detail::erased(vector)));
-                            }
-                        };
-                    });
-            },
-            x...);
-    };
+    return detail::of_inputs(std::forward<F>(f), []<class G, class In>(G& g, In const& inputs) {
+        return detail::Transform<G, In>::template run<true>(
+            "linearize", g, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
+                return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
+                           out = detail::without_tensors(out)]<detail::StructureLike... V>(
+                           V const&... v) {
+                    using Given = std::tuple<detail::structure<V>...>;
+                    using Kept = std::remove_cvref_t<decltype(in)>;
+                    constexpr bool single = std::same_as<Given, std::tuple<Kept>>;
+                    static_assert(single || std::same_as<Given, Kept>,
+                        "linearize: the vector has the structure and the scalar types of the "
+                        "inputs");
+                    auto const push = [&](auto const& vector) {
+                        detail::check_sizes("linearize", vector, in);
+                        return detail::with_tensors(out, of.push_forward(detail::erased(vector)));
+                    };
+                    Given const vector{detail::StructureOf<V>::make(v)...};
+                    if constexpr (single) return push(std::get<0>(vector));
+                    else if constexpr (std::same_as<Given, Kept>) return push(vector);
+                };
+            });
+    });
 }
 template <detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 0)
@@ -13250,10 +13283,11 @@ namespace xgrad {
 
 /// The mode of jacobian() and hessian(). `reverse` makes one backward pass for each element of the
 /// outputs. `forward` pushes one tangent along the graph for each element of the inputs (two for a
-/// complex element), eight of them in a pass. `automatic` takes forward mode for a jacobian() with
-/// fewer inputs than outputs, and for a hessian(). It takes reverse mode where a backward pass
-/// would call hooks, in anomaly mode, with create_graph or strict, and for a function that has no
-/// forward mode.
+/// complex element), eight of them in a pass. `automatic` evaluates the derivatives of expressions
+/// of elements of the inputs once, and takes forward mode for any other jacobian() with fewer
+/// inputs than outputs, and for a hessian(). It takes reverse mode where a backward pass would call
+/// hooks, in anomaly mode, with create_graph or strict, and for a function that has no forward
+/// mode.
 enum class Mode { reverse, forward, automatic };
 constexpr std::string_view choice_names(Mode) { return "strategy: reverse forward automatic"; }
 
@@ -13262,6 +13296,7 @@ struct JacobianOptions {
     std::optional<bool> create_graph = {};   // as in TransformOptions
     bool strict = false;                     // as in TransformOptions
     Choice<Mode> strategy = Mode::automatic; // see Mode
+    bool rows = false; // the first axis of all inputs and outputs numbers independent problems
 };
 
 inline TransformOptions::operator JacobianOptions() const { return {create_graph, strict}; }
@@ -13270,6 +13305,7 @@ namespace detail {
 
 class ForwardPass;
 
+constexpr bool is_single(DType t) { return t == DType::float32 || t == DType::complex64; }
 /// A view of the real, or of the imaginary, parts of an array.
 XGRAD_LAZY [[gnu::cold]] AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary);
 XGRAD_LAZY [[gnu::cold]] void copy_parts(
@@ -13279,11 +13315,22 @@ XGRAD_LAZY [[gnu::cold]] void copy_parts(
 XGRAD_LAZY [[gnu::cold]] void set_unit(
     AnyTensor const& t, std::size_t place, bool imaginary = false);
 
-/// The derivatives of one output with respect to all inputs: for each input a tensor of the shape
-/// of the output followed by that of the input. Its rows are the gradients of the output's
-/// elements.
+/// The problems that jacobian() differentiates at once: those of the option `rows`, or one.
+struct Problems {
+    bool are_rows = false;
+    std::size_t count = 1;
+
+    /// The shape of the part of a tensor that belongs to one problem.
+    Shape part_of(Shape shape) const {
+        if (are_rows) shape.erase(0);
+        return shape;
+    }
+};
+/// Zeros for the derivatives of each output with respect to each input.
+XGRAD_LAZY std::vector<Tensors> zero_blocks(Evaluation const& e, Problems const& problems);
+/// The derivatives of one output with respect to all inputs.
 XGRAD_LAZY [[gnu::cold]] Tensors reverse_rows(
-    Evaluation const& e, AnyTensor const& output, std::size_t index);
+    Evaluation const& e, Problems const& problems, std::size_t index);
 
 /// The number of tangents in one pass of forward mode.
 inline constexpr std::size_t max_directions = 8;
@@ -13292,8 +13339,9 @@ struct Column {
     std::size_t input = 0, element = 0;
     bool imaginary = false;
 };
-/// The number of elements; of the complex ones both parts count where `both_parts`.
-XGRAD_LAZY std::size_t count_directions(TensorSpan all, bool both_parts);
+/// The number of elements of one problem; of the complex ones both parts count where `both_parts`.
+XGRAD_LAZY std::size_t count_directions(
+    TensorSpan all, bool both_parts, Problems const& problems = {});
 /// Copies `count` tangents of a batch, from `row` on, to neighbouring columns of the block of
 /// derivatives with respect to one input, which has so many columns.
 XGRAD_LAZY [[gnu::cold]] void put_columns(AnyTensor const& block, std::size_t columns,
@@ -13301,11 +13349,11 @@ XGRAD_LAZY [[gnu::cold]] void put_columns(AnyTensor const& block, std::size_t co
 
 /// The derivatives of all outputs by columns: a column of J is its product with a unit vector.
 XGRAD_LAZY [[gnu::cold]] std::vector<Tensors> forward_columns(
-    Evaluation const& e, ForwardPass& pass);
+    Evaluation const& e, Problems const& problems, ForwardPass& pass);
 
 /// `is_symmetric`: the Jacobian is a Hessian.
 XGRAD_LAZY [[gnu::cold]] std::vector<Tensors> jacobian_blocks(
-    Evaluation const& e, Mode strategy, bool is_symmetric = false);
+    Evaluation const& e, JacobianOptions const& options, bool is_symmetric = false);
 
 /// The blocks of derivatives: for each output a structure like the inputs, in a std::tuple where
 /// the outputs are one.
@@ -13323,8 +13371,9 @@ inline Mode forward_mode() { return differentiated && recording() ? Mode::revers
 template <class X> inline constexpr bool is_flat = TensorLike<X>;
 template <class... X> inline constexpr bool is_flat<std::tuple<X...>> = (TensorLike<X> && ...);
 
-/// The recorded gradient of a real scalar: the Hessian is its Jacobian.
-XGRAD_LAZY Tensors recorded_gradient(Evaluation const& e);
+/// The recorded gradient of a real scalar: the Hessian is its Jacobian. With `rows` the output may
+/// have one element for each row.
+XGRAD_LAZY Tensors recorded_gradient(Evaluation const& e, bool rows = false);
 
 } // namespace detail
 
@@ -13337,6 +13386,8 @@ XGRAD_LAZY Tensors recorded_gradient(Evaluation const& e);
 /// the conjugate of f'. For other complex functions return view_as_real(y), which has the
 /// derivatives of both parts; also where x is real and y complex, for which jacobian() does not
 /// compile.
+/// With {.rows = true}, x (rows, n...) and y (rows, m...) give (rows, m..., n...), in as many
+/// passes as one row takes: the first axis of all inputs and outputs numbers independent problems.
 template <class F, class X>
 auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
@@ -13353,8 +13404,7 @@ auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
         if constexpr (detail::is_flat<Outputs> && detail::all_differentiable<Outputs> && keeps_all)
             return Of::run("jacobian", f, inputs, {options.create_graph, options.strict},
                 [&](auto const& e, auto const& in, auto const& out) {
-                    return detail::structured(
-                        detail::jacobian_blocks(e, options.strategy), in, out);
+                    return detail::structured(detail::jacobian_blocks(e, options), in, out);
                 });
     }
 }
@@ -13365,37 +13415,26 @@ auto jacobian(F&& f, X const&... x) {
     return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
 }
 /// jacobian() as a function of the inputs.
-template <detail::TransformedFunction F> auto jacobian(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
-    };
+template <detail::TransformedFunction F> auto jacobian(F&& f, JacobianOptions const& options = {}) {
+    return detail::of_inputs(std::forward<F>(f),
+        [options](auto& g, auto const& inputs) { return jacobian(g, inputs, options); });
 }
 
 /// jacobian() in reverse and in forward mode, under JAX's names.
 template <detail::TransformedFunction F> auto jacrev(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs(
-            [&](auto const& inputs) { return jacobian(f, inputs, {.strategy = Mode::reverse}); },
-            x...);
-    };
+    return jacobian(std::forward<F>(f), JacobianOptions{.strategy = Mode::reverse});
 }
 template <detail::TransformedFunction F> auto jacfwd(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs(
-            [&](auto const& inputs) {
-                return jacobian(f, inputs, {.strategy = detail::forward_mode()});
-            },
-            x...);
-    };
+    return detail::of_inputs(std::forward<F>(f), [](auto& g, auto const& inputs) {
+        return jacobian(g, inputs, {.strategy = detail::forward_mode()});
+    });
 }
 
 /// All second derivatives of f, which returns a real scalar, at `inputs`, a real Tensor or a
 /// std::tuple of them: for inputs a and b a tensor of the shape of a followed by that of b. For a
 /// tuple of inputs the result is a tuple (a) of tuples (b). For complex inputs use view_as_real()
-/// of the inputs, or hvp().
+/// of the inputs, or hvp(). With {.rows = true} f returns a number for each row, or their sum, and
+/// the result is (rows, a..., b...).
 template <class F, class X>
 auto hessian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
@@ -13411,10 +13450,9 @@ auto hessian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
         if constexpr (is_number && is_flat && detail::all_real<typename Of::In>)
             return Of::run("hessian", f, inputs, {options.create_graph, options.strict},
                 [&](auto const& e, auto const& in, auto const&) {
-                    auto const gradient = detail::recorded_gradient(e);
+                    auto const gradient = detail::recorded_gradient(e, options.rows);
                     return detail::structured(
-                        detail::jacobian_blocks(e.with_outputs(gradient), options.strategy, true),
-                        in, in);
+                        detail::jacobian_blocks(e.with_outputs(gradient), options, true), in, in);
                 });
     }
 }
@@ -13424,11 +13462,9 @@ auto hessian(F&& f, X const&... x) {
     return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
 }
 /// hessian() as a function of the inputs.
-template <detail::TransformedFunction F> auto hessian(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
-    };
+template <detail::TransformedFunction F> auto hessian(F&& f, JacobianOptions const& options = {}) {
+    return detail::of_inputs(std::forward<F>(f),
+        [options](auto& g, auto const& inputs) { return hessian(g, inputs, options); });
 }
 
 } // namespace xgrad
@@ -15445,8 +15481,7 @@ bool wants_record(std::span<AnyTensor const* const> operands);
 // OperandPlan: what is known of a flattened expression once it is known which of its operands are
 // the same tensor and which require a gradient (the OperandPattern): which gradients are computed,
 // which values are saved, and the layout of the Node.
-// A plan is computed once for each pattern and never freed. Plans of an expression are a linked
-// list. Nodes point to their plan.
+// A plan is computed once for each pattern, kept in a list of the expression, and never freed.
 // Read next: fused_node.hpp.
 
 
@@ -15624,10 +15659,6 @@ struct OperandPlan {
         RecordTable const& table, void const* expression, OperandPattern const& pattern);
 
 private:
-    /// Never freed: an expression has few patterns.
-    [[gnu::cold]] static OperandPlan const& made(
-        RecordTable const& table, void const* expression, OperandPattern const& pattern);
-
     OperandPlan(RecordTable const& t, void const* expression, OperandPattern const& p);
 };
 
@@ -15652,7 +15683,8 @@ struct BoundOperands {
     AnyArray const* arrays[64];
     OperandPlan const* plan = nullptr; // set where a Node must be recorded
     bool same_shape = true;
-    bool contiguous = true; // all operands are contiguous and of an element type that kernels read
+    OperandMask repeated = 0; // operands of one element in a larger space
+    bool contiguous = true;   // all others are contiguous and of an element type that kernels read
 
     /// `result_exists` is false where a fused reduction consumes the values. Errors call the
     /// outermost operation `as`, if given.
@@ -21479,11 +21511,6 @@ XGRAD_FUNCTION AnomalyMode::~AnomalyMode() {
     detail::anomaly.check_nan = before_.check_nan;
 }
 
-XGRAD_FUNCTION Node::Node(std::uint64_t sequence) : sequence_(sequence) {
-    if (detail::anomaly.functions) [[unlikely]]
-        detail::anomaly.functions->record_origin(*this);
-}
-
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANOMALY_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANY_TENSOR_IPP
@@ -21911,7 +21938,7 @@ private:
             add_to_overflow(index);
         }
         output_count_ += node.num_outputs();
-        max_edges_ = std::max(max_edges_, node.next_edges().size());
+        if (node.edge_count_ > max_edges_) max_edges_ = node.edge_count_;
         return {index, true};
     }
     /// Adds a state to the hash table, of which half is free.
@@ -22018,7 +22045,7 @@ private:
     Overflow* overflow_ = nullptr; // in most passes
     AnyTensor* arrived_ = nullptr;
     std::uint32_t output_count_ = 0; // elements of arrived_
-    std::size_t max_edges_ = 0;
+    std::uint32_t max_edges_ = 0;
     InlineVector<Node*, 8> ready_;
     Captures captures_;
     bool keep_graph_;
@@ -22422,6 +22449,11 @@ XGRAD_LAZY_BODY void push_transposed(Node& node, std::vector<AnyTensor> outputs,
 
 namespace xgrad {
 
+XGRAD_FUNCTION Node::Node(std::uint64_t sequence) : sequence_(sequence) {
+    if (detail::anomaly.functions) [[unlikely]]
+        detail::anomaly.functions->record_origin(*this);
+}
+
 XGRAD_FUNCTION void Node::pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) {
     detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
 }
@@ -22429,9 +22461,7 @@ XGRAD_FUNCTION void Node::pushforward(std::span<AnyTensor const>, std::span<AnyT
 namespace detail {
 
 XGRAD_FUNCTION std::string backward_name(std::string_view operation) {
-    std::string name(operation);
-    name += "Backward";
-    return name;
+    return std::string(operation) += "Backward";
 }
 
 XGRAD_FUNCTION void NodeHooks::destroy(NodeHooks* hooks) noexcept { delete hooks; }
@@ -24951,6 +24981,12 @@ XGRAD_LAZY_BODY void ForwardPass::push_each(
 // ======== xgrad/impl/functional/jacobian.ipp
 // Bodies of jacobian.hpp.
 
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EXPRESSION_JACOBIAN_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EXPRESSION_JACOBIAN_IPP
+
+// ======== xgrad/impl/functional/expression_jacobian.ipp
+// ExpressionJacobian: derivatives of outputs that are expressions of elements of the inputs.
+
 #ifndef XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
 #define XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
 
@@ -25007,7 +25043,8 @@ public:
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::fused; }
     /// With respect to these operands.
-    XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
+    XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(
+        OperandMask operands, AnyArray const* into = nullptr, double factor = 1);
 
     [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
@@ -25116,16 +25153,15 @@ private:
     double run_loop(BoundOperands const* in, AnyArray const* grad_output,
         std::span<AnyTensor> gradients, OperandMask added_to);
     double call_kernel(Pass pass, void* const* at, std::size_t count, OperandMask constant,
-        OperandMask added_to) const;
+        OperandMask added_to, OperandMask repeated = 0) const;
 
-    static constexpr std::size_t max_added_to =
-        31; // operands: LoopFacts tells the first 64 of 2 n + 2 apart
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 
     OperandPlan const& plan_;
-    bool contiguous_; // all operands are contiguous, and a kernel reads them and writes to the
-                      // result in place
+    OperandMask repeated_;   // operands of one element in a larger space
+    bool contiguous_;        // all others are contiguous, and a kernel reads them and writes to the
+                             // result in place
     bool has_early_ = false; // the gradients of a full sum are there
     OperandMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
@@ -25135,7 +25171,7 @@ private:
 
 class FusedNode::SavedArrays {
 public:
-    explicit SavedArrays(FusedNode const& node)
+    XGRAD_INLINE explicit SavedArrays(FusedNode const& node)
         : arrays_(node.plan_.saved_tensors()), values_(node.operand_count() + 1) {
         auto const& plan = node.plan_;
         for (std::size_t i = 0; i < plan.saved_tensors(); ++i) arrays_[i] = node.saved_array(i);
@@ -25161,9 +25197,11 @@ namespace xgrad::detail {
 class LocalJacobian {
 public:
     /// With respect to `operands`; of those that are one tensor it has all or none. Takes the saved
-    /// value of each operand that is read.
+    /// value of each operand that is read. Or it writes the derivatives, of the real part, times a
+    /// factor into an array of each operand.
     XGRAD_LAZY LocalJacobian(FusedNode const& node, AnyArray const* const* values,
-        AnyArray const* result, OperandMask operands);
+        AnyArray const* result, OperandMask operands, AnyArray const* into = nullptr,
+        double factor = 1);
 
     /// The tangents of the result for tangents of the edges.
     XGRAD_LAZY AnyTensor push(std::span<AnyTensor const> tangents) const;
@@ -25172,7 +25210,8 @@ public:
 
 private:
     /// The gradients of the real, or of the imaginary parts of the result.
-    XGRAD_LAZY void compute(AnyArray const* const* values, AnyArray const* result, bool imaginary);
+    XGRAD_LAZY void compute(
+        AnyArray const* const* values, AnyArray const* result, bool imaginary, double factor);
     XGRAD_LAZY bool is_complex_operand(std::size_t k) const;
 
     FusedNode const& node_;
@@ -25196,6 +25235,224 @@ XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 
 namespace xgrad::detail {
 
+/// The Jacobian where the outputs consist of fused Nodes, whose operands are elements of the
+/// inputs: their kernels write the entries, and nothing is pushed. The Nodes
+/// between are asked: where they return views, the strides say which element is where, and that no
+/// rows meet.
+template <class = void> class ExpressionJacobian {
+public:
+    ExpressionJacobian(Evaluation const& e, Problems const& problems)
+        : e_(e), problems_(problems) {}
+
+    /// The blocks; none where an output is something else.
+    std::vector<Tensors> run() {
+        NoGradGuard const off;
+        link_forward_mode();
+        for (output_ = 0; output_ < e_.outputs.size(); ++output_)
+            if (auto const& y = e_.outputs[output_];
+                y.requires_grad() && !visit(gradient_edge(y), y))
+                return {};
+        return blocks_.empty() ? zero_blocks(e_, problems_) : std::move(blocks_);
+    }
+
+private:
+    /// The derivatives by one operand.
+    struct Entries {
+        std::size_t edge, input;
+        Strides strides;                    // in the block
+        std::ptrdiff_t offset, first, last; // in the block; of the elements of the input
+    };
+
+    std::ptrdiff_t size_of(AnyTensor const& t) const { // of one problem
+        return static_cast<std::ptrdiff_t>(numel(problems_.part_of(t.shape())));
+    }
+    /// Where a view of a tensor begins; nothing where it is none, or other rows meet.
+    std::optional<std::ptrdiff_t> offset_in(AnyTensor const& of, AnyTensor const& view) const {
+        if (!view.defined() || view.impl().type != of.impl().type || !of.is_contiguous()) return {};
+        AnyArray const &v = view.impl().array, &a = of.impl().array;
+        auto const offset = (v.data - a.data) / static_cast<std::ptrdiff_t>(of.impl().type->size);
+        std::ptrdiff_t last = offset;
+        bool fits = v.storage == a.storage && offset >= 0 && v.numel != 0;
+        if (problems_.are_rows)
+            fits = fits && !v.shape.empty() && v.shape[0] == problems_.count &&
+                   (problems_.count == 1 || v.strides[0] == size_of(of));
+        for (std::size_t axis = problems_.are_rows; axis < v.shape.size(); ++axis) {
+            fits &= v.strides[axis] >= 0;
+            last += static_cast<std::ptrdiff_t>(v.shape[axis] - 1) * v.strides[axis];
+        }
+        return fits && last < size_of(of) ? std::optional(offset) : std::nullopt;
+    }
+    /// True where it is worth to ask a Node for views: it saves no values, and is no user's.
+    static bool selects(Node& node) {
+        auto const rule = node.forward_rule();
+        return !NodeHooks::of(node) && node.saved_tensors().empty() &&
+               (rule == ForwardRule::batch ||
+                   (rule == ForwardRule::one_tangent && node.formula() != node.name()));
+    }
+    /// Evaluates the expressions that compute a part of an output; false where it is something
+    /// else.
+    bool visit(Edge const& edge, AnyTensor const& part) {
+        Node& node = *edge.function;
+        if (node.forward_rule() == ForwardRule::fused && !NodeHooks::of(node))
+            return visit_expression(static_cast<FusedNode&>(node), part);
+        if (!selects(node)) return false;
+        auto const edges = node.next_edges();
+        Tensors parts(node.num_outputs()), results(edges.size());
+        parts[edge.input_nr] = part;
+        node.apply(parts, results);
+        for (std::size_t i = 0; i < edges.size(); ++i)
+            if (edges[i] && !visit(edges[i], results[i])) return false;
+        return true;
+    }
+    bool visit_expression(FusedNode& node, AnyTensor const& part) {
+        auto const* const sum = node.sum();
+        auto const to = offset_in(e_.outputs[output_], part);
+        if (!to || (sum && sum->kernel)) return false; // a full sum has computed its gradients
+        Shape const& space = node.space();
+        Strides rows = part.impl().array.strides;
+        if (sum) rows = SumOver{sum->name, sum->axes}.spread(part, space).strides;
+        while (rows.size() < space.size()) rows.push_back(0);
+        if (problems_.count > 1 && rows[0] != size_of(e_.outputs[output_])) return false; // a sum
+        std::vector<Entries> all;
+        auto const edges = node.next_edges();
+        for (std::size_t i = 0; i < edges.size(); ++i) {
+            if (!edges[i]) continue;
+            auto const [x, input] = operand_at(edges[i]);
+            if (input == e_.inputs.size()) continue; // a leaf that is no input
+            auto const from = x.defined() ? offset_in(e_.inputs[input], x) : std::nullopt;
+            if (!from || (problems_.are_rows && x.dim() != space.size())) return false;
+            auto const width = size_of(e_.inputs[input]);
+            Strides steps = broadcast_strides(x.shape(), x.impl().array.strides, space);
+            if (problems_.are_rows) steps[0] = 0;
+            Entries one{i, input, rows, *to * width + *from, *from, *from};
+            std::ptrdiff_t reach = 0; // of the inner axes: no two elements have one place
+            for (std::size_t axis = space.size(); axis-- > 0;) {
+                auto const last = static_cast<std::ptrdiff_t>(space[axis] - 1);
+                one.last += steps[axis] * last;
+                (one.strides[axis] *= width) += steps[axis];
+                if (last > 0 && one.strides[axis] <= reach) return false;
+                reach += one.strides[axis] * last;
+            }
+            for (auto const& other : all) // which would write to the same entries
+                if (other.input == input && other.first <= one.last && one.first <= other.last)
+                    return false;
+            all.push_back(std::move(one));
+        }
+        write(node, all);
+        return true;
+    }
+    /// An operand as a view of an input, undefined if it is none, and the index of that.
+    std::pair<AnyTensor, std::size_t> operand_at(Edge const& edge) const {
+        Node& node = *edge.function;
+        auto const edges = node.next_edges();
+        if (is_leaf(node)) {
+            std::size_t i = 0;
+            while (i < e_.inputs.size() && gradient_edge(e_.inputs[i]).function != edge.function)
+                ++i;
+            return {i < e_.inputs.size() && !NodeHooks::of(node) ? e_.inputs[i] : AnyTensor(), i};
+        }
+        if (edges.size() != 1 || !edges[0] || !selects(node)) return {};
+        auto const [from, input] = operand_at(edges[0]);
+        Tensors results(node.num_outputs());
+        if (from.defined()) node.pushforward({&from, 1}, results);
+        return {results[edge.input_nr], input};
+    }
+    void write(FusedNode& node, std::vector<Entries> const& all) {
+        NodeLock const lock(node);
+        if (blocks_.empty()) blocks_ = zero_blocks(e_, problems_);
+        std::vector<AnyArray> into(node.operand_count());
+        OperandMask wanted = 0;
+        for (auto const& one : all) {
+            auto const& block = blocks_[output_][one.input];
+            auto const size = static_cast<std::ptrdiff_t>(block.impl().type->size);
+            AnyArray to = block.impl().array;
+            to.set_view(Shape(node.space()), Strides(one.strides), one.offset * size);
+            for (std::size_t k = 0; k < into.size(); ++k)
+                if (node.wanted() >> k & 1 && node.edge_of(k) == one.edge) {
+                    wanted |= OperandMask{1} << k;
+                    into[k] = to;
+                }
+        }
+        static_cast<void>(
+            node.local_jacobian(wanted, into.data(), node.sum() ? node.sum()->scale : 1));
+    }
+
+    Evaluation const& e_;
+    Problems const& problems_;
+    std::size_t output_ = 0; // that is visited
+    std::vector<Tensors> blocks_;
+};
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EXPRESSION_JACOBIAN_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_ROWS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_ROWS_IPP
+
+// ======== xgrad/impl/functional/rows.ipp
+// What the option `rows` of jacobian() and hessian() checks.
+
+namespace xgrad::detail {
+
+/// The rows of all tensors; throws ShapeError where their numbers differ.
+XGRAD_LAZY Problems rows_of(Evaluation const& e) {
+    AnyTensor const* first = nullptr;
+    for (TensorSpan const all : {e.inputs, e.outputs})
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (!first) first = &all[i];
+            if (all[i].dim() == 0 || all[i].shape()[0] != first->shape()[0])
+                fail<ShapeError>(e.transform,
+                    ": The first axis of all inputs and outputs numbers the rows, but ",
+                    all.data() == e.inputs.data() ? "input " : "output ", i, " has shape ",
+                    all[i].shape(), ", and input 0 ", first->shape());
+        }
+    return {true, first ? first->shape()[0] : 1};
+}
+
+/// Throws GraphError where a vector in half of the rows has an effect in the others.
+XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows) {
+    auto const is_moved = [](std::size_t row) {
+        return row < 2 ? row == 0 : (row * 0x9E3779B97F4A7C15u >> 40 & 1) != 0;
+    };
+    auto const visit = [&rows](AnyTensor const& t, auto const& f) {
+        bool const pairs = xgrad::is_complex(t.dtype());
+        std::size_t const size = t.numel() / rows.count * (pairs ? 2 : 1);
+        auto* const data = t.impl().array.data;
+        for (std::size_t row = 0; row < rows.count; ++row)
+            is_single(t.dtype()) ? f(reinterpret_cast<float*>(data) + row * size, size, row)
+                                 : f(reinterpret_cast<double*>(data) + row * size, size, row);
+    };
+    if (rows.count < 2) return;
+    NoGradGuard const off;
+    std::optional<ForwardPass> forward(std::in_place, e.inputs, e.outputs);
+    if (forward->prefers_reverse()) forward.reset();
+    TensorSpan const from = forward ? e.inputs : e.outputs, to = forward ? e.outputs : e.inputs;
+    Tensors vector, product(to.size());
+    for (auto const& t : from) {
+        vector.push_back(t.impl().type->filled(t.shape(), 0));
+        visit(vector.back(), [&]<class P>(P* at, std::size_t n, std::size_t row) {
+            for (std::size_t i = 0; i < n && is_moved(row); ++i)
+                at[i] = P(1) + static_cast<P>(i * 633 % 1024) / 1024;
+        });
+    }
+    if (forward) forward->run(vector, product);
+    else pull_back(e, vector, false, true, product);
+    for (auto const& t : product)
+        if (t.defined())
+            visit(t.impl().type->copy(t), [&]<class P>(P* at, std::size_t n, std::size_t row) {
+                bool const moves = std::any_of(at, at + n, [](P x) { return x < 0 || x > 0; });
+                if (moves && !is_moved(row))
+                    fail<GraphError>(e.transform, ": Row ", row, " of the ",
+                        forward ? "outputs depends on other rows of the inputs"
+                                : "inputs has an effect on other rows of the outputs",
+                        ": with `rows`, each row is a problem of its own");
+            });
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_ROWS_IPP
+
+namespace xgrad::detail {
+
 XGRAD_LAZY_BODY AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary) {
     if (!xgrad::is_complex(type.dtype)) return a;
     Strides twice = a.strides;
@@ -25208,36 +25465,43 @@ XGRAD_LAZY_BODY AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imagina
 
 XGRAD_LAZY_BODY void copy_parts(
     TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from) {
-    auto const is_single = [](TypeInfo const& t) {
-        return t.dtype == DType::float32 || t.dtype == DType::complex64;
+    auto const copy = [&](auto const& t) {
+        is_single(from_type.dtype) ? copy_elements(t, as<float>(from))
+                                   : copy_elements(t, as<double>(from));
     };
-    if (is_single(to_type))
-        is_single(from_type) ? copy_elements(as<float>(to), as<float>(from))
-                             : copy_elements(as<float>(to), as<double>(from));
-    else
-        is_single(from_type) ? copy_elements(as<double>(to), as<float>(from))
-                             : copy_elements(as<double>(to), as<double>(from));
+    is_single(to_type.dtype) ? copy(as<float>(to)) : copy(as<double>(to));
 }
 
 XGRAD_LAZY_BODY void set_unit(AnyTensor const& t, std::size_t place, bool imaginary) {
-    auto const set = [&]<class P>(P one) {
-        reinterpret_cast<P*>(
-            t.impl().array.data)[xgrad::is_complex(t.dtype()) ? 2 * place + imaginary : place] =
-            one;
-    };
-    t.dtype() == DType::float32 || t.dtype() == DType::complex64 ? set(1.f) : set(1.);
+    if (xgrad::is_complex(t.dtype())) place = 2 * place + imaginary;
+    auto* const data = t.impl().array.data;
+    if (is_single(t.dtype())) reinterpret_cast<float*>(data)[place] = 1;
+    else reinterpret_cast<double*>(data)[place] = 1;
+}
+
+XGRAD_LAZY_BODY std::vector<Tensors> zero_blocks(Evaluation const& e, Problems const& problems) {
+    std::vector<Tensors> blocks(e.outputs.size());
+    for (std::size_t k = 0; k < blocks.size(); ++k)
+        for (auto const& x : e.inputs) {
+            Shape shape = e.outputs[k].shape();
+            for (auto const n : problems.part_of(x.shape())) shape.push_back(n);
+            blocks[k].push_back(x.impl().type->filled(shape, 0));
+        }
+    return blocks;
 }
 
 XGRAD_LAZY_BODY Tensors reverse_rows(
-    Evaluation const& e, AnyTensor const& output, std::size_t index) {
+    Evaluation const& e, Problems const& problems, std::size_t index) {
+    auto const& output = e.outputs[index];
     PassMode const mode(e.create_graph);
     Evaluation const of_output = e.with_outputs({&output, 1});
     std::vector<RowStack> blocks;
-    for (auto const& x : e.inputs) blocks.emplace_back(*x.impl().type, output.shape(), x.shape());
-    for (std::size_t row = 0, rows = output.requires_grad() ? output.numel() : 0; row < rows;
-         ++row) {
+    for (auto const& x : e.inputs)
+        blocks.emplace_back(*x.impl().type, output.shape(), x.shape(), problems.are_rows);
+    std::size_t const size = numel(problems.part_of(output.shape()));
+    for (std::size_t row = 0, rows = output.requires_grad() ? size : 0; row < rows; ++row) {
         AnyTensor const grad_output = output.impl().type->filled(output.shape(), 0);
-        set_unit(grad_output, row);
+        for (std::size_t i = 0; i < problems.count; ++i) set_unit(grad_output, i * size + row);
         Tensors gradients(e.inputs.size());
         pull_back(of_output, {&grad_output, 1}, e.create_graph, true, gradients);
         for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -25259,9 +25523,12 @@ XGRAD_LAZY_BODY Tensors reverse_rows(
     return all;
 }
 
-XGRAD_LAZY_BODY std::size_t count_directions(TensorSpan all, bool both_parts) {
+XGRAD_LAZY_BODY std::size_t count_directions(
+    TensorSpan all, bool both_parts, Problems const& problems) {
     std::size_t n = 0;
-    for (auto const& t : all) n += t.numel() * (both_parts && xgrad::is_complex(t.dtype()) ? 2 : 1);
+    for (auto const& t : all)
+        n += numel(problems.part_of(t.shape())) *
+             (both_parts && xgrad::is_complex(t.dtype()) ? 2 : 1);
     return n;
 }
 
@@ -25279,16 +25546,13 @@ XGRAD_LAZY_BODY void put_columns(AnyTensor const& block, std::size_t columns, Co
         type, parts_of(type, to, first.imaginary), from_type, parts_of(from_type, from, false));
 }
 
-XGRAD_LAZY_BODY std::vector<Tensors> forward_columns(Evaluation const& e, ForwardPass& pass) {
+XGRAD_LAZY_BODY std::vector<Tensors> forward_columns(
+    Evaluation const& e, Problems const& problems, ForwardPass& pass) {
     NoGradGuard const off;
-    std::vector<Tensors> blocks(e.outputs.size());
-    for (std::size_t k = 0; k < e.outputs.size(); ++k)
-        for (auto const& x : e.inputs) {
-            Shape shape = e.outputs[k].shape();
-            for (auto const n : x.shape()) shape.push_back(n);
-            blocks[k].push_back(x.impl().type->filled(shape, 0));
-        }
-    std::size_t const directions = count_directions(e.inputs, true);
+    auto const blocks = zero_blocks(e, problems);
+    std::vector<std::size_t> sizes;
+    for (auto const& x : e.inputs) sizes.push_back(numel(problems.part_of(x.shape())));
+    std::size_t const directions = count_directions(e.inputs, true, problems);
     Column next;
     for (std::size_t start = 0; start < directions; start += max_directions) {
         std::size_t const count = std::min(max_directions, directions - start);
@@ -25296,14 +25560,17 @@ XGRAD_LAZY_BODY std::vector<Tensors> forward_columns(Evaluation const& e, Forwar
         Tensors tangents(e.inputs.size()), along(e.outputs.size());
         while (columns.size() < count) {
             auto const& x = e.inputs[next.input];
-            if (next.element == x.numel()) {
+            if (next.element == sizes[next.input]) {
                 next = {next.input + 1, 0, false};
                 continue;
             }
             auto& tangent = tangents[next.input];
             if (!tangent.defined())
                 tangent = x.impl().type->filled(batch_shape(count, x.shape()), 0);
-            set_unit(tangent, columns.size() * x.numel() + next.element, next.imaginary);
+            for (std::size_t i = 0; i < problems.count; ++i)
+                set_unit(tangent,
+                    (columns.size() * problems.count + i) * sizes[next.input] + next.element,
+                    next.imaginary);
             columns.push_back(next);
             next.imaginary = xgrad::is_complex(x.dtype()) && !next.imaginary;
             next.element += !next.imaginary;
@@ -25317,57 +25584,65 @@ XGRAD_LAZY_BODY std::vector<Tensors> forward_columns(Evaluation const& e, Forwar
                 ++rows;
             for (std::size_t k = 0; k < along.size(); ++k)
                 if (along[k].defined())
-                    put_columns(
-                        blocks[k][i], e.inputs[i].numel(), columns[row], rows, along[k], row);
+                    put_columns(blocks[k][i], sizes[i], columns[row], rows, along[k], row);
         }
     }
     return blocks;
 }
 
 XGRAD_LAZY_BODY std::vector<Tensors> jacobian_blocks(
-    Evaluation const& e, Mode strategy, bool is_symmetric) {
+    Evaluation const& e, JacobianOptions const& options, bool is_symmetric) {
     check_outputs(e);
     bool const must_reverse = e.create_graph || e.strict;
-    if (strategy == Mode::forward && must_reverse)
+    if (options.strategy == Mode::forward && must_reverse)
         fail<GraphError>(
             e.transform, ": create_graph or strict and Mode::forward are not supported together");
-    if (strategy == Mode::forward) {
+    Problems const problems = options.rows ? rows_of(e) : Problems();
+    if (options.strategy == Mode::automatic && !must_reverse && !anomaly.functions)
+        if (auto blocks = ExpressionJacobian<>(e, problems).run(); !blocks.empty()) return blocks;
+    if (options.rows) check_rows(e, problems);
+    if (options.strategy == Mode::forward) {
         ForwardPass pass(e.inputs, e.outputs);
-        return forward_columns(e, pass);
+        return forward_columns(e, problems, pass);
     }
-    if (strategy == Mode::automatic && !must_reverse && !anomaly.functions &&
-        count_directions(e.inputs, true) < count_directions(e.outputs, false) + is_symmetric)
+    if (options.strategy == Mode::automatic && !must_reverse && !anomaly.functions &&
+        count_directions(e.inputs, true, problems) <
+            count_directions(e.outputs, false, problems) + is_symmetric)
         if (ForwardPass pass(e.inputs, e.outputs); !pass.prefers_reverse()) try {
-                return forward_columns(e, pass);
+                return forward_columns(e, problems, pass);
             } catch (GraphError const&) {
                 // A function without forward mode: what is wrong otherwise, reverse mode reports.
             }
     std::vector<Tensors> blocks;
     for (std::size_t k = 0; k < e.outputs.size(); ++k)
-        blocks.push_back(reverse_rows(e, e.outputs[k], k));
+        blocks.push_back(reverse_rows(e, problems, k));
     return blocks;
 }
 
-XGRAD_LAZY_BODY Tensors recorded_gradient(Evaluation const& e) {
+XGRAD_LAZY_BODY Tensors recorded_gradient(Evaluation const& e, bool rows) {
     check_outputs(e);
-    if (e.outputs[0].numel() != 1)
+    auto const& y = e.outputs[0];
+    if (y.numel() != 1 && !(rows && y.dim() == 1))
         fail<ShapeError>(e.transform, ": The Tensor returned by the function given to ",
-            e.transform, " should contain a single element, its shape is ", e.outputs[0].shape());
+            e.transform, " should contain a single element", rows ? " for each row" : "",
+            ", its shape is ", y.shape());
+    if (rows && y.dim()) check_rows(e, rows_of(e));
     Tensors gradient(e.inputs.size());
-    pull_back(e, {}, true, true, gradient);
+    AnyTensor const ones = y.impl().type->filled(y.shape(), 1);
+    pull_back(e, {&ones, 1}, true, true, gradient);
     for (std::size_t i = 0; i < gradient.size(); ++i) {
-        auto& y = gradient[i];
-        if (e.strict && !y.defined())
+        auto& g = gradient[i];
+        if (e.strict && !g.defined())
             fail<GraphError>(e.transform,
                 ": The output of the user-provided function is independent of input ", i,
                 ". This is not allowed in strict mode.");
-        if (e.strict && !y.requires_grad())
+        if (e.strict && !g.requires_grad())
             fail<GraphError>(e.transform,
                 ": the jacobian of the user-provided function with respect to input ", i,
                 " does not require gradients. This is not allowed in strict mode. You should "
                 "ensure that your function is twice differentiable and the jacobian "
                 "depends on the inputs (this would be violated by a linear function for example).");
-        if (!y.defined()) y = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
+        if (!g.defined()) g = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
     }
     return gradient;
 }
@@ -25509,45 +25784,6 @@ XGRAD_LAZY_BODY Tensors KeptEvaluation::pull_back(Tensors const& v) const {
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_ELEMENT_TYPE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_ELEMENT_TYPE_IPP
-
-// ======== xgrad/impl/fuse/element_type.ipp
-// Bodies of element_type.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION LoopOperand input_operand(AnyArray const& a, ElementType const& info) {
-    LoopOperand o;
-    o.array = &a;
-    o.transfer = &info.gather;
-    o.output = false;
-    return o;
-}
-
-XGRAD_FUNCTION LoopOperand output_operand(AnyArray const& a, ElementType const& info) {
-    LoopOperand o;
-    o.array = &a;
-    o.transfer = &info.scatter;
-    return o;
-}
-
-XGRAD_FUNCTION LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer) {
-    LoopOperand o;
-    o.array = &a;
-    o.transfer = &transfer;
-    o.reduces = true;
-    return o;
-}
-
-XGRAD_FUNCTION AnyArray zeroed(Shape const& shape, std::size_t element) {
-    AnyArray a(shape, element);
-    std::memset(a.data, 0, a.numel * element);
-    return a;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_ELEMENT_TYPE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_EVALUATE_INTO_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_FUSE_EVALUATE_INTO_IPP
 
@@ -25641,7 +25877,6 @@ protected:
         std::size_t bytes = 0;       // of the buffer
         std::size_t held_columns = 0, held_last = 0; // the extents of what is owed
         std::size_t calls = 0;                       // of the kernel since the buffer was flushed
-        Walk* overwrites = nullptr;                  // an input whose buffer this output shares
 
         /// Bytes from one index along an axis to the next.
         std::ptrdiff_t step(std::size_t axis) const {
@@ -25740,9 +25975,9 @@ private:
 #define XGRAD_SINGLE_XGRAD_FUSE_RUN_KERNEL_HPP
 
 // ======== xgrad/fuse/run_kernel.hpp
-// Calls of kernels. A kernel computes whole batches. The tail, the elements after the last whole
-// batch of a tile, is one more batch on padded copies. All kernels share this code, which is
-// compiled once.
+// Calls of kernels, compiled once for all kernels. A kernel computes whole batches of contiguous
+// operands. An operand of one element is repeated in a buffer. The tail, the elements after the
+// last whole batch of a tile, is one more batch on padded copies.
 //
 // Invariant: a lane of the padding is never written to an operand.
 
@@ -25760,10 +25995,23 @@ inline double run_kernel(KernelTable const& table, Kernel kernel, KernelBlock& b
     if (block.n) run_tail(table, kernel, block, whole);
     return block.sum;
 }
-inline void run_values(KernelTable const& table, void const* expression, void* const* arguments,
-    std::size_t n, OperandMask constant = 0) {
-    KernelBlock block{expression, arguments, n, Pass::value, constant};
-    run_kernel(table, table.value, block);
+
+/// Limits of run_repeated().
+inline constexpr std::size_t max_repeated = 31, repeated_bytes = 72 << 10;
+inline bool can_repeat(KernelTable const& table, OperandMask repeated, std::size_t count) {
+    auto const buffers = 2 * static_cast<std::size_t>(std::popcount(repeated));
+    return !repeated ||
+           (table.operand_count <= max_repeated && buffers * (16 * count + 64) <= repeated_bytes);
+}
+/// Calls a kernel on contiguous arrays and, if can_repeat(), arrays of one element: the operands
+/// `repeated`, and grad_output with the bit after theirs. Buffers repeat the element, and sum its
+/// gradient.
+double run_repeated(
+    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated);
+inline double run_contiguous(
+    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated) {
+    return repeated ? run_repeated(table, kernel, block, repeated)
+                    : run_kernel(table, kernel, block);
 }
 
 } // namespace xgrad::detail
@@ -25771,20 +26019,6 @@ inline void run_values(KernelTable const& table, void const* expression, void* c
 #endif  // XGRAD_SINGLE_XGRAD_FUSE_RUN_KERNEL_HPP
 
 namespace xgrad::detail {
-
-XGRAD_FUNCTION std::optional<std::array<std::size_t, 3>> reduced_extents(
-    Shape const& space, Shape const& kept) {
-    std::array<std::size_t, 3> extent{1, 1, 1};
-    std::size_t at = 0;
-    for (std::size_t d = 0; d < space.size(); ++d) {
-        bool const reduced = kept[d] != space[d];
-        if (reduced && at == 2) return {};
-        if (reduced != (at == 1) && space[d] != 1) ++at;
-        extent[at] *= space[d];
-    }
-    if (at == 0) std::swap(extent[0], extent[2]);
-    return extent;
-}
 
 /// evaluate_into() for any operands.
 [[gnu::noinline]] XGRAD_FUNCTION void evaluate_in_loop(KernelTable const& table,
@@ -25798,18 +26032,20 @@ XGRAD_FUNCTION std::optional<std::array<std::size_t, 3>> reduced_extents(
     if (copies) result.from = 0;
     loop.add(n, result);
     auto body = [&](void* const* at, std::size_t elements, LoopFacts facts) {
-        if (!copies) run_values(table, expression, at, elements, facts.constant);
+        KernelBlock block{expression, at, elements, Pass::value, facts.constant};
+        if (!copies) run_kernel(table, table.value, block);
     };
     loop.run(loop_body(body));
 }
 
-/// evaluate_into() for contiguous operands and a reduction of a tile of elements to one.
-[[gnu::noinline]] XGRAD_FUNCTION void reduce_tile(KernelTable const& table, void const* expression,
-    void** at, std::size_t count, LoopOperand const& out) {
+/// evaluate_into() for a reduction of a tile of elements to one, or operands of one element.
+[[gnu::noinline]] XGRAD_FUNCTION void evaluate_tile(KernelTable const& table, KernelBlock& block,
+    void*& result, OperandMask repeated, LoopOperand const& out) {
     TileBuffer tile;
-    at[table.operand_count] = tile.elements;
-    run_values(table, expression, at, count);
-    (*out.transfer)(tile.elements, out.array->data, 0, count);
+    std::size_t const count = block.n;
+    result = out.reduces ? tile.elements : out.array->data;
+    run_contiguous(table, table.value, block, repeated);
+    if (out.reduces) (*out.transfer)(tile.elements, out.array->data, 0, count);
 }
 
 XGRAD_FUNCTION void evaluate_into(KernelTable const& table, void const* expression,
@@ -25820,15 +26056,20 @@ XGRAD_FUNCTION void evaluate_into(KernelTable const& table, void const* expressi
     bool direct = out.reduces ? to.numel == 1 && count <= tile_size
                               : count <= part_size && out.in_place() && to.contiguous;
     void* at[64];
+    OperandMask repeated = 0;
     std::size_t k = 0;
     for (; k < table.operand_count; ++k) {
-        direct &= is_direct(*operands[k], *table.operand[k], count);
         at[k] = operands[k]->data;
+        if (is_direct(*operands[k], *table.operand[k], count)) continue;
+        direct &= operands[k]->numel == 1;
+        repeated |= OperandMask{1} << k;
     }
-    if (!direct) return evaluate_in_loop(table, expression, operands, space, out);
-    if (out.reduces) return reduce_tile(table, expression, at, count, out);
+    if (!direct || !can_repeat(table, repeated, count))
+        return evaluate_in_loop(table, expression, operands, space, out);
+    KernelBlock block{expression, at, count, Pass::value};
+    if (repeated || out.reduces) return evaluate_tile(table, block, at[k], repeated, out);
     at[k] = to.data;
-    run_values(table, expression, at, count);
+    run_kernel(table, table.value, block);
 }
 
 } // namespace xgrad::detail
@@ -25879,22 +26120,12 @@ XGRAD_FUNCTION NdLoop::Walk* NdLoop::find_walk(std::int8_t operand) {
     return nullptr;
 }
 
-/// Allocates the buffers of all operands. A transposed output may share that of an input.
+/// Allocates the buffers of all operands.
 XGRAD_FUNCTION void NdLoop::make_buffers() {
-    for (auto& walk : walks_) {
-        if (walk.access == Access::transposed && walk.operand.over >= 0)
-            if (auto* const input = find_walk(walk.operand.over);
-                input && input->access == Access::transposed && input->bytes == walk.bytes) {
-                walk.overwrites = input;
-                continue;
-            }
-        bytes_ += walk.bytes;
-    }
+    for (auto const& walk : walks_) bytes_ += walk.bytes;
     if (bytes_ == 0) return;
     auto* free = buffers_ = static_cast<std::byte*>(allocate(bytes_));
-    for (auto& walk : walks_)
-        walk.buffer =
-            walk.overwrites ? walk.overwrites->buffer : std::exchange(free, free + walk.bytes);
+    for (auto& walk : walks_) walk.buffer = std::exchange(free, free + walk.bytes);
 }
 
 /// Transfers `columns` elements along the first axis of a box and `last` along its last one between
@@ -25978,7 +26209,6 @@ XGRAD_FUNCTION void NdLoop::scatter(Walk const& walk) {
     if (walk.access == Access::constant)
         (*walk.operand.transfer)(tile, walk.at, 0, last_ ? inner_* positions_ : columns_);
     else transfer(walk, tile, source.row_gap, walk.at, columns_, positions_);
-    if (walk.overwrites) walk.overwrites->held = nullptr;
 }
 
 /// Moves to the next box; false after the last one.
@@ -26429,7 +26659,7 @@ XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
 /// A masked store writes the batch at once where the processor has one: store-to-load forwarding
 /// fails if the kernel reads a batch that was stored in pieces. One element is loaded by a scalar
 /// load for the same reason: the previous step may have stored it alone just before.
-XGRAD_INLINE void fill_batch(
+XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
     std::byte* to, std::byte const* from, std::size_t n, std::size_t element, std::size_t size) {
     std::size_t const bytes = n * element;
 #if defined(__AVX512BW__)
@@ -26448,8 +26678,12 @@ XGRAD_INLINE void fill_batch(
     if (size % 32 == 0) {
         auto* const batches = reinterpret_cast<__m256i*>(to);
         auto const first = _mm256_broadcastsi128_si256(load_one(from, element));
-        if (n == 1) _mm256_storeu_si256(batches, first);
-        for (std::size_t at = n == 1 ? 32 : 0; at < size; at += 32) {
+        if (n == 1) {
+            for (std::size_t at = 0; at < size; at += 32)
+                _mm256_storeu_si256(batches + at / 32, first);
+            return;
+        }
+        for (std::size_t at = 0; at < size; at += 32) {
             auto const mask = _mm256_cmpgt_epi32(
                 _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
                 _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -26481,7 +26715,10 @@ XGRAD_INLINE void fill_batch(
                 element, lanes * element);
     };
     auto const copy_back = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
-        if (originals[k])
+        if (!originals[k]) return;
+        if (n * element == 8)
+            std::memcpy(static_cast<std::byte*>(originals[k]) + whole * element, copies[k], 8);
+        else
             copy_few<max_batch_bytes / 2>(
                 copies[k], n * element, static_cast<std::byte*>(originals[k]) + whole * element);
     };
@@ -26506,6 +26743,36 @@ XGRAD_INLINE void fill_batch(
     for (std::size_t k = 0; k < layout.operand_count; ++k)
         copy_back(layout.gradients() + k, table.operand[k]->tile_element);
     if (pass == Pass::tangent) copy_back(layout.tangent(), table.result->tile_element);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION double run_repeated(
+    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated) {
+    alignas(64) std::byte buffers[repeated_bytes];
+    auto* free = buffers;
+    std::size_t const n = table.operand_count, count = block.n, to = KernelLayout{n}.gradients(),
+                      arguments = block.pass == Pass::value ? n + 1 : KernelLayout{n}.tangent();
+    void* const* const arrays = block.arguments;
+    void* at[KernelLayout{max_repeated}.tangent()];
+    auto const has_buffer = [&](std::size_t i) {
+        return arrays[i] && repeated >> (i < to ? i : i - to) & 1;
+    };
+    for (std::size_t i = 0; i < arguments; ++i) {
+        at[i] = arrays[i];
+        if (!has_buffer(i)) continue;
+        auto const& type = i == n ? *table.result : *table.operand[i < n ? i : i - to];
+        at[i] = std::exchange(free, free + (count * type.tile_element + 63) / 64 * 64);
+        if (i <= n) type.gather(at[i], arrays[i], 0, count);
+    }
+    block.arguments = at;
+    block.constant = repeated;
+    run_kernel(table, kernel, block);
+    for (std::size_t i = to; i < arguments; ++i) {
+        if (!has_buffer(i)) continue;
+        alignas(16) std::byte sum[16] = {};
+        table.operand[i - to]->accumulate(at[i], sum, 0, count);
+        table.operand[i - to]->scatter_wide(sum, arrays[i], 1, 1);
+    }
+    return block.sum;
 }
 
 } // namespace xgrad::detail
@@ -28978,14 +29245,21 @@ XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& BoundOperands::plan_of(RecordTa
 
 XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
     RecordTable const& table, AnyTensor const* const* operands, std::string_view as) {
-    contiguous = false;
     bool fits = true;
     broadcasted_ = arrays[0]->shape;
     for (std::size_t k = 1; k < table.kernels.operand_count; ++k)
         if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
-    if (fits) return;
-    auto const* root = table.kernels.vertices;
-    vertex_shape(root, operands, as);
+    if (!fits) {
+        auto const* root = table.kernels.vertices;
+        vertex_shape(root, operands, as);
+    }
+    std::size_t const elements = count();
+    contiguous = true;
+    for (std::size_t k = 0; k < table.kernels.operand_count; ++k) {
+        if (is_direct(*arrays[k], *table.kernels.operand[k], elements)) continue;
+        contiguous &= arrays[k]->numel == 1;
+        repeated |= OperandMask{1} << k;
+    }
 }
 
 } // namespace xgrad::detail
@@ -29857,10 +30131,11 @@ XGRAD_LAZY_BODY void FusedNode::push_tangents(
     results[0] = pass.tangent();
 }
 
-XGRAD_LAZY_BODY LocalJacobian FusedNode::local_jacobian(OperandMask operands) {
+XGRAD_LAZY_BODY LocalJacobian FusedNode::local_jacobian(
+    OperandMask operands, AnyArray const* into, double factor) {
     UnpackGuard const guard(*this);
     SavedArrays saved(*this);
-    return LocalJacobian(*this, saved.values(), saved.result(), operands);
+    return LocalJacobian(*this, saved.values(), saved.result(), operands, into, factor);
 }
 
 XGRAD_LAZY_BODY void FusedNode::apply_recorded(
@@ -29933,8 +30208,8 @@ XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const
 
 XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool& bare)
-    : plan_(*in.plan), contiguous_(in.contiguous && plan_.table.result.in_place),
-      space_(in.space()) {
+    : plan_(*in.plan), repeated_(in.repeated),
+      contiguous_(in.contiguous && plan_.table.result.in_place), space_(in.space()) {
     auto const& plan = plan_;
     plan.table.copy_expression(part<std::byte>(plan.expression_at), expression);
     auto* const saved = this->saved();
@@ -29947,7 +30222,8 @@ XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const
     if (saves_result() && bare) ::new (saved + plan.slots) SavedTensor(result.handle()->array, 0);
     else if (saves_result()) ::new (saved + plan.slots) SavedTensor;
     set_edges(edges(), plan.edges);
-    set_accumulates(!over && contiguous_ && plan.table.kernels.operand_count <= max_added_to);
+    set_accumulates(
+        !over && contiguous_ && in.same_shape && plan.table.kernels.operand_count <= max_repeated);
     if (!over) return;
     sum_ = ::new (part<std::byte>(plan.sum_at)) SumOver(*over);
     std::uninitialized_value_construct_n(early(), plan.edges);
@@ -30093,18 +30369,18 @@ XGRAD_FUNCTION void FusedNode::apply_unrecorded(AnyTensor& gradient, std::span<A
     else run(nullptr, &gradient.handle()->array, results, &gradient);
 }
 
+XGRAD_FUNCTION void FusedNode::apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results) {
+    UnpackGuard const guard(*this);
+    if (sum_) apply_sum(gradient, results);
+    else run(nullptr, &gradient.handle()->array, results, &gradient);
+}
+
 XGRAD_FUNCTION void FusedNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     auto& gradient = gradients[0];
     if (!gradient.defined()) return;
     if (recording() && would_record(gradient))
         SecondOrder::of(*this).record(*this, gradient, results);
     else apply_unrecorded(gradient, results);
-}
-
-XGRAD_FUNCTION void FusedNode::apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results) {
-    UnpackGuard const guard(*this);
-    if (sum_) apply_sum(gradient, results);
-    else run(nullptr, &gradient.handle()->array, results, &gradient);
 }
 
 XGRAD_FUNCTION void FusedNode::apply_sum(AnyTensor const& gradient, std::span<AnyTensor> results) {
@@ -30140,12 +30416,12 @@ XGRAD_INLINE bool is_free(AnyTensor const& gradient) noexcept {
 }
 
 XGRAD_INLINE double FusedNode::call_kernel(Pass pass, void* const* at, std::size_t count,
-    OperandMask constant, OperandMask added_to) const {
+    OperandMask constant, OperandMask added_to, OperandMask repeated) const {
     auto const& kernels = table().kernels;
     bool const sums = pass == Pass::value_and_gradient;
     KernelBlock block{expression_object(), at, count, pass, constant, &gradients(), added_to};
     if (sums) block.factor = sum_->scale;
-    return run_kernel(kernels, sums ? sum_->kernel : kernels.gradient, block);
+    return run_contiguous(kernels, sums ? sum_->kernel : kernels.gradient, block, repeated);
 }
 
 XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* grad_output,
@@ -30153,10 +30429,15 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
     auto const& plan = plan_;
     auto const& kernels = plan.table.kernels;
     KernelLayout const layout{kernels.operand_count};
-    AnyArray const* const like = in ? in->arrays[0] : sum_ ? nullptr : grad_output;
+    AnyArray const* const like = broadcast_ || (sum_ && !in) ? nullptr
+                                 : in                        ? in->arrays[0]
+                                                             : grad_output;
     std::size_t const n = layout.operand_count, count = like ? like->numel : numel(space_);
+    bool const spreads = grad_output && grad_output->numel != count; // of a sum
+    OperandMask const repeated = repeated_ | OperandMask{spreads} << n;
     bool const contiguous =
-        contiguous_ && (!grad_output || (grad_output->contiguous && grad_output->numel == count));
+        contiguous_ && can_repeat(kernels, repeated, count) &&
+        (spreads ? grad_output->numel == 1 : !grad_output || grad_output->contiguous);
     void* at[max_arguments];
     void** const to = at + layout.gradients();
     if (in)
@@ -30173,6 +30454,7 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
         auto& gradient = gradients[i];
         if (gradient.defined()) added_to |= OperandMask{1} << k;
         else if (!contiguous) continue;
+        else if (is_broadcast(k)) gradient = AnyTensor(TensorImpl::make(type, operand_shape(k)));
         else if (buffer && buffer->handle()->type == &type && is_free(*buffer))
             gradient = std::move(*std::exchange(buffer, nullptr));
         else if (like) gradient = AnyTensor(TensorImpl::make(type, AnyArray::Layout{*like}));
@@ -30184,7 +30466,7 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
     at[layout.grad_output()] = grad_output ? grad_output->data : nullptr;
     at[layout.saved_result()] = saves_result() ? saved()[plan.slots].data() : nullptr;
     return call_kernel(
-        grad_output ? Pass::gradient : Pass::value_and_gradient, at, count, 0, added_to);
+        grad_output ? Pass::gradient : Pass::value_and_gradient, at, count, 0, added_to, repeated);
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION double FusedNode::run_loop(BoundOperands const* in,
@@ -30220,7 +30502,6 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
         auto const& gradient = gradients[edge].handle()->array;
         if (!sums) {
             auto operand = output_operand(gradient, info);
-            operand.over = static_cast<std::int8_t>(first_of(k));
             operand.reduces = operand.kernel_adds = added_to >> k & 1;
             loop.add(layout.gradients() + k, operand);
             continue;
@@ -30478,13 +30759,6 @@ XGRAD_LAZY_BODY AnyTensor stack_any(std::span<AnyTensor const* const> x, std::pt
 
 namespace xgrad::detail {
 
-/// The type of the elements of a kernel's tile.
-inline ElementType const& tile_elements(bool is_complex, bool is_double) {
-    if (is_complex)
-        return is_double ? element_type<std::complex<double>> : element_type<std::complex<float>>;
-    return is_double ? element_type<double> : element_type<float>;
-}
-
 /// d times t. It is 0 where t is, also if d is infinite: t may be the tangent of a constant.
 template <class P> XGRAD_INLINE P derivative_times(P d, P t) { return t == 0 ? P(0) : d * t; }
 template <class P>
@@ -30569,13 +30843,14 @@ XGRAD_LAZY_BODY std::size_t directions_of(
 }
 
 XGRAD_LAZY_BODY LocalJacobian::LocalJacobian(FusedNode const& node, AnyArray const* const* values,
-    AnyArray const* result, OperandMask operands)
+    AnyArray const* result, OperandMask operands, AnyArray const* into, double factor)
     : node_(node), kernels_(node.table().kernels), targets_(node.gradients().only(operands)),
       is_complex_(xgrad::is_complex(node.table().result_type.dtype)),
       is_double_(kernels_.result->tile_element == (is_complex_ ? 16 : 8)),
       derivatives_(2 * kernels_.operand_count) {
-    compute(values, result, false);
-    if (is_complex_) compute(values, result, true);
+    for (std::size_t k = 0; into && k < kernels_.operand_count; ++k) derivatives_[2 * k] = into[k];
+    compute(values, result, false, factor);
+    if (is_complex_ && !into) compute(values, result, true, factor);
 }
 
 XGRAD_LAZY_BODY bool LocalJacobian::is_complex_operand(std::size_t k) const {
@@ -30583,14 +30858,15 @@ XGRAD_LAZY_BODY bool LocalJacobian::is_complex_operand(std::size_t k) const {
 }
 
 XGRAD_LAZY_BODY void LocalJacobian::compute(
-    AnyArray const* const* values, AnyArray const* result, bool imaginary) {
+    AnyArray const* const* values, AnyArray const* result, bool imaginary, double factor) {
     KernelLayout const layout{kernels_.operand_count};
     std::size_t const n = kernels_.operand_count;
     alignas(16) std::byte grad_output[16] = {};
-    AnyArray unit{AnyArray::Number()}; // 1 or i, for all elements
+    AnyArray unit{AnyArray::Number()}; // factor or i, for all elements
     unit.data = grad_output;
     auto const set = [&]<class P>(P one) { reinterpret_cast<P*>(grad_output)[imaginary] = one; };
-    kernels_.result->element == (is_complex_ ? 16 : 8) ? set(1.) : set(1.f);
+    kernels_.result->element == (is_complex_ ? 16 : 8) ? set(factor)
+                                                       : set(static_cast<float>(factor));
     NdLoop loop(node_.space(), layout.total());
     for (std::size_t k = 0; k < n; ++k)
         loop.add(k, node_.is_read(k) ? input_operand(*values[k], *kernels_.operand[k])
@@ -30599,9 +30875,9 @@ XGRAD_LAZY_BODY void LocalJacobian::compute(
     if (result) loop.add(layout.saved_result(), input_operand(*result, *kernels_.result));
     for (std::size_t k = 0; k < n; ++k) {
         if (!targets_.makes_gradient(k)) continue;
-        auto const& info = tile_elements(is_complex_operand(k), is_double_);
+        auto const& info = *kernels_.operand[k];
         auto& d = derivatives_[2 * k + imaginary];
-        d = AnyArray(node_.space(), info.element);
+        if (!d.defined()) d = AnyArray(node_.space(), info.element);
         loop.add(layout.gradients() + k, output_operand(d, info));
     }
     auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
@@ -30638,8 +30914,7 @@ XGRAD_LAZY_BODY AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangent
     for (std::size_t i = 0; i < terms.size(); ++i) {
         std::size_t const k = terms[i].operand;
         for (std::size_t part = 0; part < parts; ++part)
-            loop.add(next++, input_operand(derivatives_[2 * k + part],
-                                 tile_elements(is_complex_operand(k), is_double_)));
+            loop.add(next++, input_operand(derivatives_[2 * k + part], *kernels_.operand[k]));
         loop.add(next++, input_operand(arrays[i], *kernels_.operand[k]));
     }
     auto body = [&](void* const* at, std::size_t count, LoopFacts) {
@@ -30694,7 +30969,7 @@ XGRAD_LAZY_BODY void LocalJacobian::pull(
         auto const& info = *kernels_.operand[term.operand];
         for (std::size_t part = 0; part < parts; ++part)
             loop.add(next++, input_operand(derivatives_[2 * term.operand + part],
-                                 tile_elements(is_complex_operand(term.operand), is_double_)));
+                                 *kernels_.operand[term.operand]));
         loop.add(next++, node_.is_broadcast(term.operand) ? sum_operand(term.gradient, info)
                                                           : output_operand(term.gradient, info));
     }
@@ -30753,15 +31028,8 @@ XGRAD_LAZY_BODY Array<bool> full_mask(
 namespace xgrad::detail {
 
 XGRAD_FUNCTION bool OperandPattern::is_same(OperandPattern const& o, std::size_t n) const noexcept {
-    std::uint64_t difference = (requires_grad ^ o.requires_grad) |
-                               static_cast<std::uint64_t>(result_exists ^ o.result_exists);
-    for (std::size_t k = 0; k < n; k += 8) {
-        std::uint64_t mine, others;
-        std::memcpy(&mine, &first[k], 8);
-        std::memcpy(&others, &o.first[k], 8);
-        difference |= mine ^ others;
-    }
-    return difference == 0;
+    return requires_grad == o.requires_grad && result_exists == o.result_exists &&
+           std::memcmp(first.data(), o.first.data(), n) == 0;
 }
 
 XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
@@ -30769,11 +31037,6 @@ XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
     for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
         if (plan->pattern.is_same(pattern, table.kernels.operand_count)) [[likely]]
             return *plan;
-    return made(table, expression, pattern);
-}
-
-XGRAD_FUNCTION OperandPlan const& OperandPlan::made(
-    RecordTable const& table, void const* expression, OperandPattern const& pattern) {
     auto* const plan = new OperandPlan(table, expression, pattern);
     plan->next = table.plans->load(std::memory_order_relaxed);
     while (!table.plans->compare_exchange_weak(
@@ -30860,13 +31123,6 @@ XGRAD_LAZY_BODY AnyArray AxisSlice::view_of(AnyArray const& a, std::size_t size)
     return view;
 }
 
-/// The slice of a row-major array.
-XGRAD_LAZY std::shared_ptr<Geometry const> slice_geometry(
-    TypeInfo const& type, Shape const& whole, AxisSlice const& slice) {
-    return view_geometry(
-        type, whole, type, [&](AnyArray const& a) { return slice.view_of(a, type.size); });
-}
-
 /// The Node between a whole tensor and its parts. Gradients of the parts are written into zeros;
 /// the gradient of the whole is viewed part by part. Tangents go the other way. It is a template so
 /// that only programs that make one instantiate its virtual functions.
@@ -30898,7 +31154,8 @@ private:
         AnyTensor sum;
         parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
             if (!parts[i].defined()) return;
-            auto const geometry = slice_geometry(type_, whole_, slice);
+            auto const geometry = view_geometry(type_, whole_, type_,
+                [&](AnyArray const& a) { return slice.view_of(a, type_.size); });
             if (sum.defined() && !recording() && sum.dim() == whole_.size())
                 return geometry->scatter_add(sum.impl().array, parts[i].impl().array);
             auto const embedded = apply_view_map(geometry, ViewMap::scatter, parts[i], name_);
@@ -30975,22 +31232,22 @@ XGRAD_LAZY_BODY AnyTensor join_parts(
     return result;
 }
 
-XGRAD_LAZY_BODY RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
-    : shape_(lead) {
-    Shape all{numel(lead)};
-    for (auto const n : row) {
-        all.push_back(n);
-        shape_.push_back(n);
-    }
+XGRAD_LAZY_BODY RowStack::RowStack(
+    TypeInfo const& type, Shape const& lead, Shape const& row, std::size_t axis)
+    : shape_(lead), axis_(axis) {
+    Shape all = row;
+    all.insert(axis, 1);
+    for (std::size_t i = axis; i < lead.size(); ++i) all[axis] *= lead[i];
+    for (std::size_t i = axis; i < row.size(); ++i) shape_.push_back(row[i]);
     all_ = type.filled(all, 0);
 }
 
 XGRAD_LAZY_BODY void RowStack::put(std::size_t i, AnyTensor const& row) {
     auto const& type = *all_.impl().type;
     auto const& to = all_.impl().array;
-    type.copy_elements(AxisSlice{0, i, 1, false}.view_of(to, type.size), row.impl().array);
+    type.copy_elements(AxisSlice{axis_, i, 1, false}.view_of(to, type.size), row.impl().array);
     if (!recording() || !row.requires_grad()) return;
-    edges_.resize(to.shape[0]);
+    edges_.resize(to.shape[axis_]);
     edges_[i] = gradient_edge(row);
 }
 
@@ -30999,7 +31256,7 @@ XGRAD_LAZY_BODY AnyTensor RowStack::finish() {
     auto const& shape = all_.shape();
     if (!edges_.empty())
         all_.impl().grad_fn = Ref<Node>(new PartsNode<>(PartsNode<>::join, "Stack", type, shape,
-            {0, false, CachedVector<std::size_t>(shape[0], 1)}, std::move(edges_)));
+            {axis_, false, CachedVector<std::size_t>(shape[axis_], 1)}, std::move(edges_)));
     if (shape == shape_) return std::move(all_);
     auto const reshaped = view_geometry(type, shape, type, [&](AnyArray a) {
         a.set_view(shape_, row_major(shape_));
