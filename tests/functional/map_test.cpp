@@ -72,7 +72,7 @@ TEST_CASE(
     for (int i = 0; i < 3; ++i)
         CHECK(difference(g[i].as<double>(), expected[i].as<double>(), 1e-13) == "");
     CHECK(difference(D(xg::map(rational, 2, x)), D(rational(D(2.), x)), 1e-14) == "");
-    D const t = xg::map([](auto a) { return 3.; }, x);
+    D const t = xg::map([](auto) { return 3.; }, x);
     CHECK(difference(t, xg::full({2, 3}, 3.)) == "");
 }
 
