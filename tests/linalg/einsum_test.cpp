@@ -176,7 +176,8 @@ TEST_CASE("tensordot pairs axes") {
         {a, c}, 1e-6));
     auto const d = sample(xg::DType::float64, {1, 4}, 4); // whose first axis broadcasts
     CHECK(holds(xg::tensordot(x, leaf(d).as<double>(), {1}, {0}),
-        summed("ijk,jl->ikl", {a, summed("zj,zl->jl", {values(xg::ones({1, 3})), d})}).numbers,
+        summed("ijk,jl->ikl", {a, summed("zj,zl->jl", {support::values(xg::ones({1, 3})), d})})
+            .numbers,
         1e-12));
     CHECK_THROWS_AS(xg::tensordot(x, y, {0}, {0}), xg::ShapeError);
     CHECK_THROWS_AS(xg::tensordot(x, y, {0, 1}, {1}), xg::ShapeError);
