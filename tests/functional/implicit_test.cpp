@@ -404,6 +404,10 @@ TEST_CASE("What has no solution says how far it was") {
         xg::linear_solve([](D const& x) { return x + 1.; }, D({1., 2.}));
     }),
         "linear_solve: the operator is not linear: it does not map 0 to 0"));
+    CHECK(has(thrown<xg::Error>([&] {
+        xg::linear_solve([](D const& x) { return x * x * x + x; }, D({1., 3.}));
+    }),
+        "linear_solve: the operator is not linear: |A(x) - b| is 1.91"));
     // rows that meet
     CHECK(has(thrown<xg::ConvergenceError>([&] {
         xg::root([](D const& x, D const& r) { return x + flip(x, {0}) * 0.5 - r; }, xg::ones({3}),

@@ -155,6 +155,7 @@ XGRAD_LAZY_BODY LocalResidual::LocalResidual(ImplicitProblem const& p, Tensors c
     InferenceMode const normal(false);
     EnableGradGuard const on;
     DifferentiatedScope const scope;
+    link_second_order(); // sums of gradients are recorded
     // Nodes of other threads, too, are older than what is recorded here
     for (auto const& edge : known)
         if (!is_leaf(*edge.function))
