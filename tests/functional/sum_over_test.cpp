@@ -277,6 +277,16 @@ TEST_CASE("what is known is forgotten when x changes in place") {
     CHECK(&e.hessian().pattern() == &e.at(x).hessian().pattern());
 }
 
+TEST_CASE("constants are those of the call") {
+    D c({2.});
+    auto energy = xg::sum_over<2>([](auto const& p, auto const& c) { return c() * p[0] * p[1]; },
+        D({1., 2.}), I({{0, 1}}), c);
+    CHECK(energy.value().item() == 4.);
+    c += 1.;
+    CHECK(energy.hessian().values().data()[1] == 2.);
+    CHECK(energy.value().item() == 4.);
+}
+
 TEST_CASE("the positive semidefinite part of each element's Hessian") {
     auto const f = [](auto const& p) { return p[0] * p[1] + 0. * exp(p[0]); }; // eigenvalues 1, -1
     D const x({1., 2., 3.});
