@@ -350,6 +350,11 @@ TEST_CASE("What minimize refuses") {
     CHECK_THROWS_AS(run(D()), xg::Error);
     CHECK_THROWS_WITH_AS(xg::FixedRank{4}.random(real_like({3, 5})),
         "FixedRank: matrices of shape [3, 5] have no rank 4", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(xg::Stiefel().random(real_like({2, 3})),
+        "a manifold of orthonormal columns: matrices of shape [2, 3] have none; [..., n, p] needs "
+        "n >= p",
+        xg::ShapeError);
+    CHECK_THROWS_AS(xg::Unitary().random(real_like({3, 2})), xg::ShapeError);
 
     int calls = 0;
     auto const few = xg::minimize(

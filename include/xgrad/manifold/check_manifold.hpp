@@ -13,6 +13,13 @@ namespace xgrad {
 
 namespace detail {
 
+template <class X> inline constexpr bool has_double_precision = false;
+template <TensorLike X>
+inline constexpr bool has_double_precision<X> =
+    std::same_as<precision_of<typename X::scalar>, double>;
+template <class... X>
+inline constexpr bool has_double_precision<std::tuple<X...>> = (has_double_precision<X> && ...);
+
 template <class X> X random_like(X const& x) {
     if constexpr (TensorLike<X>) return randn_like(x);
     else
@@ -106,7 +113,9 @@ struct ManifoldCheckOptions {
 /// tangent at x is as small as t^3, else 1; with an inner product of its own always 1.
 template <class M, class X>
 int check_manifold(M const& manifold, X const& like, ManifoldCheckOptions const& options = {}) {
-    if constexpr (detail::check_geometry<M, X>()) {
+    constexpr bool is_double = detail::has_double_precision<X>;
+    static_assert(is_double, "check_manifold: `like` must be of double precision");
+    if constexpr (is_double && detail::check_geometry<M, X>()) {
         NoGradGuard const off;
         return detail::ManifoldTest<M, X>{{manifold}, options.tolerance}.run(like);
     } else return 0;

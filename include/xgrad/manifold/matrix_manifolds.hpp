@@ -22,6 +22,9 @@ template <Scalar T> Tensor<T> hermitian(Tensor<T> const& a) {
 /// and Schulz remove the rounding of an ill-conditioned y.
 template <Scalar T> Tensor<T> polar(Tensor<T> const& y) {
     using P = precision_of<T>;
+    if (y.dim() < 2 || y.shape(-2) < y.shape(-1))
+        fail<ShapeError>("a manifold of orthonormal columns: matrices of shape ", y.shape(),
+            " have none; [..., n, p] needs n >= p");
     auto const [w, v] = linalg::eigh(matmul(adjoint(y), y));
     Tensor<T> q = matmul(y, matmul(Tensor<T>(v / sqrt(unsqueeze(w, -2))), adjoint(v)));
     for (int i = 0; i < 2; ++i) q = P(1.5) * q - P(0.5) * matmul(q, matmul(adjoint(q), q));
@@ -51,7 +54,13 @@ struct Stiefel {
 };
 
 /// Unitary matrices, real ones orthogonal: [..., n, n] with x^H x = 1.
-struct Unitary : Stiefel {};
+struct Unitary : Stiefel {
+    template <class X> X retract(X const& x, X const& v) const {
+        detail::check_square("Unitary", x);
+        return Stiefel::retract(x, v);
+    }
+    template <class X> X random(X const& x) const { return retract(randn_like(x), zeros_like(x)); }
+};
 /// The same of real matrices, by its name.
 using Orthogonal = Unitary;
 
