@@ -277,6 +277,10 @@ TEST_CASE("errors of least_squares") {
         "least_squares: fixed has 2 tensors, and the parameters have 1", xg::ShapeError);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.x_scale = 0.}),
         "least_squares: x_scale must be positive, and has 0", xg::Error);
+    CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.f_scale = 0.}),
+        "least_squares: f_scale must be positive, and is 0", xg::Error);
+    CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.ftol = -1.}),
+        "least_squares: ftol, xtol and gtol must not be negative, and one is -1", xg::Error);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.lower = Z({C(), C()})}),
         "least_squares: lower is complex for a real parameter", xg::TypeError);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.holomorphic = true}),
