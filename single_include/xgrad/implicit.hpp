@@ -1235,6 +1235,7 @@ XGRAD_LAZY_BODY LocalResidual::LocalResidual(ImplicitProblem const& p, Tensors c
     InferenceMode const normal(false);
     EnableGradGuard const on;
     DifferentiatedScope const scope;
+    link_second_order(); // sums of gradients are recorded
     // Nodes of other threads, too, are older than what is recorded here
     for (auto const& edge : known)
         if (!is_leaf(*edge.function))
@@ -1723,7 +1724,16 @@ XGRAD_LAZY_BODY Tensors solve_system(
     };
     LinearSystem const system{
         p.name, "the solution", parts.rows, parts.size, parts.eps, product, adjoint};
-    return parts.unpack(solve_linear(p, system, parts.pack(b)));
+    auto const wanted = parts.pack(b), x = solve_linear(p, system, wanted);
+    // The solver has seen A only as a linear function.
+    auto difference = product(x);
+    for (std::size_t i = 0; i < x.size(); ++i) difference[i] -= wanted[i];
+    auto const distance = row_norms(difference, parts.rows), norm = row_norms(wanted, parts.rows);
+    for (std::size_t r = 0; r < norm.size(); ++r)
+        if (!(distance[r] <= std::cbrt(parts.eps) * norm[r]))
+            fail<Error>(p.name, ": the operator is not linear: |A(x) - b| is ",
+                in_digits(distance[r]), in_row(r, parts.rows), " at the solution of a linear one");
+    return parts.unpack(x);
 }
 
 } // namespace xgrad::detail

@@ -1300,6 +1300,12 @@ protected:
             if (!(scale_[i] > 0))
                 fail("least_squares: x_scale must be positive, and has ", text_of(scale_[i]));
         }
+        for (double const number : {options_.ftol, options_.xtol, options_.gtol})
+            if (!(number >= 0))
+                fail("least_squares: ftol, xtol and gtol must not be negative, and one is ",
+                    text_of(number));
+        if (!(options_.f_scale > 0))
+            fail("least_squares: f_scale must be positive, and is ", text_of(options_.f_scale));
         evaluate(now_);
         if (!std::isfinite(now_.cost))
             fail("least_squares: the residual is not finite at the start");

@@ -450,6 +450,13 @@ namespace xgrad {
 
 namespace detail {
 
+template <class X> inline constexpr bool has_double_precision = false;
+template <TensorLike X>
+inline constexpr bool has_double_precision<X> =
+    std::same_as<precision_of<typename X::scalar>, double>;
+template <class... X>
+inline constexpr bool has_double_precision<std::tuple<X...>> = (has_double_precision<X> && ...);
+
 template <class X> X random_like(X const& x) {
     if constexpr (TensorLike<X>) return randn_like(x);
     else
@@ -543,7 +550,9 @@ struct ManifoldCheckOptions {
 /// tangent at x is as small as t^3, else 1; with an inner product of its own always 1.
 template <class M, class X>
 int check_manifold(M const& manifold, X const& like, ManifoldCheckOptions const& options = {}) {
-    if constexpr (detail::check_geometry<M, X>()) {
+    constexpr bool is_double = detail::has_double_precision<X>;
+    static_assert(is_double, "check_manifold: `like` must be of double precision");
+    if constexpr (is_double && detail::check_geometry<M, X>()) {
         NoGradGuard const off;
         return detail::ManifoldTest<M, X>{{manifold}, options.tolerance}.run(like);
     } else return 0;
@@ -1117,6 +1126,9 @@ template <Scalar T> Tensor<T> hermitian(Tensor<T> const& a) {
 /// and Schulz remove the rounding of an ill-conditioned y.
 template <Scalar T> Tensor<T> polar(Tensor<T> const& y) {
     using P = precision_of<T>;
+    if (y.dim() < 2 || y.shape(-2) < y.shape(-1))
+        fail<ShapeError>("a manifold of orthonormal columns: matrices of shape ", y.shape(),
+            " have none; [..., n, p] needs n >= p");
     auto const [w, v] = linalg::eigh(matmul(adjoint(y), y));
     Tensor<T> q = matmul(y, matmul(Tensor<T>(v / sqrt(unsqueeze(w, -2))), adjoint(v)));
     for (int i = 0; i < 2; ++i) q = P(1.5) * q - P(0.5) * matmul(q, matmul(adjoint(q), q));
@@ -1146,7 +1158,13 @@ struct Stiefel {
 };
 
 /// Unitary matrices, real ones orthogonal: [..., n, n] with x^H x = 1.
-struct Unitary : Stiefel {};
+struct Unitary : Stiefel {
+    template <class X> X retract(X const& x, X const& v) const {
+        detail::check_square("Unitary", x);
+        return Stiefel::retract(x, v);
+    }
+    template <class X> X random(X const& x) const { return retract(randn_like(x), zeros_like(x)); }
+};
 /// The same of real matrices, by its name.
 using Orthogonal = Unitary;
 

@@ -1043,7 +1043,7 @@ template <class T, class C> Tensor<T> element_constant(C const& c, std::size_t e
     if (c.dim() == 0 || c.shape()[0] != elements)
         fail<ShapeError>("sum_over: a constant has shape ", c.shape(),
             ", and its first axis should be that of the ", elements, " elements");
-    return Tensor<T>(cast<T>(c)).contiguous();
+    return Tensor<T>(cast<T>(c)).contiguous().clone(); // what c becomes later is another sum
 }
 
 template <std::size_t corners, std::size_t numbers, bool on_batches, class F, class X, class I,

@@ -1716,7 +1716,7 @@ template <class L, class X> auto mapped_argument(X const& x, std::ptrdiff_t axis
     }(levels_of<X>());
 }
 template <class L, auto axis, class X> auto vmap_argument(X const& x, ExampleCount& n) {
-    constexpr bool is_unmapped = std::same_as<decltype(axis), Unmapped const>;
+    constexpr bool is_unmapped = std::same_as<std::remove_cv_t<decltype(axis)>, Unmapped>;
     static_assert(is_unmapped || has_examples<X> || !StructureLike<X>,
         "vmap: all examples share a struct or a map of tensors: write xg::unmapped for its axis");
     auto const argument = [&] {

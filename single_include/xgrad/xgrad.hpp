@@ -25236,9 +25236,8 @@ XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 namespace xgrad::detail {
 
 /// The Jacobian where the outputs consist of fused Nodes, whose operands are elements of the
-/// inputs: their kernels write the entries, and nothing is pushed. The Nodes
-/// between are asked: where they return views, the strides say which element is where, and that no
-/// rows meet.
+/// inputs: their kernels write the entries, and nothing is pushed. The Nodes between are asked:
+/// where they return views, the strides say which element is where, and that no rows meet.
 template <class = void> class ExpressionJacobian {
 public:
     ExpressionJacobian(Evaluation const& e, Problems const& problems)
@@ -25300,6 +25299,8 @@ private:
         Tensors parts(node.num_outputs()), results(edges.size());
         parts[edge.input_nr] = part;
         node.apply(parts, results);
+        // A sum hands its gradient on to both operands, which would write to the same entries.
+        if (results.size() == 2 && results[0].is_same(results[1])) return false;
         for (std::size_t i = 0; i < edges.size(); ++i)
             if (edges[i] && !visit(edges[i], results[i])) return false;
         return true;
