@@ -37,8 +37,8 @@ inline Steps record(LeafTensors const& leaf) {
     D const columns = sum(s.joined * s.joined, {0}, true), grown = exp(s.buffer * 0.125),
             products = matmul(transpose(s.a), tanh(s.h));
     D const differences = s.h(0) - s.h(1), squares = matmul(products, transpose(products));
-    D const mixed = matmul(transpose(s.joined), squares), last = sin(mixed) * s.h(0);
-    s.loss = sum(last * mixed) + sum(columns * s.joined) + sum(abs2(s.e)) * 0.5 +
+    D const mixed = matmul(transpose(s.joined), squares), last = tanh(mixed * 0.125) * s.h(0);
+    s.loss = sum(last) + sum(columns * s.joined) + sum(abs2(s.e)) * 0.5 +
              sum(grown / (leaf.b(0) + 4.)) + sum(products * products) + sum(squares * differences) +
              sum(square(matmul(s.a, s.h(xt::all(), 1))));
     return s;
