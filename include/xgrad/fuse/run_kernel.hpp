@@ -24,22 +24,12 @@ inline double run_kernel(KernelTable const& table, Kernel kernel, KernelBlock& b
     return block.sum;
 }
 
-/// Limits of run_repeated().
+/// Limits of run_repeated(): see evaluate_into.hpp.
 inline constexpr std::size_t max_repeated = 31, repeated_bytes = 72 << 10;
 inline bool can_repeat(KernelTable const& table, OperandMask repeated, std::size_t count) {
     auto const buffers = 2 * static_cast<std::size_t>(std::popcount(repeated));
     return !repeated ||
            (table.operand_count <= max_repeated && buffers * (16 * count + 64) <= repeated_bytes);
-}
-/// Calls a kernel on contiguous arrays and, if can_repeat(), arrays of one element: the operands
-/// `repeated`, and grad_output with the bit after theirs. Buffers repeat the element, and sum its
-/// gradient.
-double run_repeated(
-    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated);
-inline double run_contiguous(
-    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated) {
-    return repeated ? run_repeated(table, kernel, block, repeated)
-                    : run_kernel(table, kernel, block);
 }
 
 } // namespace xgrad::detail

@@ -115,34 +115,4 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
     if (pass == Pass::tangent) copy_back(layout.tangent(), table.result->tile_element);
 }
 
-[[gnu::noinline]] XGRAD_FUNCTION double run_repeated(
-    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated) {
-    alignas(64) std::byte buffers[repeated_bytes];
-    auto* free = buffers;
-    std::size_t const n = table.operand_count, count = block.n, to = KernelLayout{n}.gradients(),
-                      arguments = block.pass == Pass::value ? n + 1 : KernelLayout{n}.tangent();
-    void* const* const arrays = block.arguments;
-    void* at[KernelLayout{max_repeated}.tangent()];
-    auto const has_buffer = [&](std::size_t i) {
-        return arrays[i] && repeated >> (i < to ? i : i - to) & 1;
-    };
-    for (std::size_t i = 0; i < arguments; ++i) {
-        at[i] = arrays[i];
-        if (!has_buffer(i)) continue;
-        auto const& type = i == n ? *table.result : *table.operand[i < n ? i : i - to];
-        at[i] = std::exchange(free, free + (count * type.tile_element + 63) / 64 * 64);
-        if (i <= n) type.gather(at[i], arrays[i], 0, count);
-    }
-    block.arguments = at;
-    block.constant = repeated;
-    run_kernel(table, kernel, block);
-    for (std::size_t i = to; i < arguments; ++i) {
-        if (!has_buffer(i)) continue;
-        alignas(16) std::byte sum[16] = {};
-        table.operand[i - to]->accumulate(at[i], sum, 0, count);
-        table.operand[i - to]->scatter_wide(sum, arrays[i], 1, 1);
-    }
-    return block.sum;
-}
-
 } // namespace xgrad::detail

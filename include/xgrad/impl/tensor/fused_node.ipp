@@ -2,8 +2,8 @@
 #pragma once
 
 #include <xgrad/core/parallel.hpp>
+#include <xgrad/fuse/evaluate_into.hpp>
 #include <xgrad/fuse/nd_loop.hpp>
-#include <xgrad/fuse/run_kernel.hpp>
 #include <xgrad/tensor/fused_node.hpp>
 
 namespace xgrad::detail {
@@ -236,7 +236,9 @@ XGRAD_INLINE double FusedNode::call_kernel(Pass pass, void* const* at, std::size
     bool const sums = pass == Pass::value_and_gradient;
     KernelBlock block{expression_object(), at, count, pass, constant, &gradients(), added_to};
     if (sums) block.factor = sum_->scale;
-    return run_contiguous(kernels, sums ? sum_->kernel : kernels.gradient, block, repeated);
+    auto const kernel = sums ? sum_->kernel : kernels.gradient;
+    return repeated ? run_repeated(kernels, kernel, block, repeated)
+                    : run_kernel(kernels, kernel, block);
 }
 
 XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* grad_output,
