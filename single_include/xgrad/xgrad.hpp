@@ -8135,7 +8135,15 @@ private:
 
 
 // ======== xgrad/fuse/evaluate_into.hpp
-// Evaluates an expression over an index space.
+// Evaluates an expression over an index space, and calls kernels on operands of one element.
+
+
+// ======== xgrad/fuse/run_kernel.hpp
+// Calls of kernels, compiled once for all kernels. A kernel computes whole batches of contiguous
+// operands. An operand of one element is repeated in a buffer. The tail, the elements after the
+// last whole batch of a tile, is one more batch on padded copies.
+//
+// Invariant: a lane of the padding is never written to an operand.
 
 
 // ======== xgrad/fuse/element_type.hpp
@@ -9823,6 +9831,37 @@ inline bool is_direct(AnyArray const& a, ElementType const& info, std::size_t co
 } // namespace xgrad::detail
 
 namespace xgrad::detail {
+
+/// Calls a kernel on the last block.n elements, after the first `whole`: less than a batch.
+void run_tail(KernelTable const& table, Kernel kernel, KernelBlock& block, std::size_t whole);
+
+/// Calls a kernel on a block of any number of elements. Returns the sum that it computes.
+inline double run_kernel(KernelTable const& table, Kernel kernel, KernelBlock& block) {
+    auto const n = block.n, whole = table.in_whole_batches(n);
+    block.n = whole;
+    if (whole) kernel(block);
+    block.n = n - whole;
+    if (block.n) run_tail(table, kernel, block, whole);
+    return block.sum;
+}
+
+/// Limits of run_repeated(): see evaluate_into.hpp.
+inline constexpr std::size_t max_repeated = 31, repeated_bytes = 72 << 10;
+inline bool can_repeat(KernelTable const& table, OperandMask repeated, std::size_t count) {
+    auto const buffers = 2 * static_cast<std::size_t>(std::popcount(repeated));
+    return !repeated ||
+           (table.operand_count <= max_repeated && buffers * (16 * count + 64) <= repeated_bytes);
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad::detail {
+
+/// Calls a kernel on contiguous arrays and, if can_repeat(), arrays of one element: the operands
+/// `repeated`, and grad_output with the bit after theirs. Buffers repeat the element, and sum its
+/// gradient.
+double run_repeated(
+    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated);
 
 /// Evaluates an expression over an index space into `out`, an array or a reduction. One call of the
 /// kernel where all operands are contiguous or one element, and few; else a loop.
@@ -25972,54 +26011,38 @@ private:
 } // namespace xgrad::detail
 
 #endif  // XGRAD_SINGLE_XGRAD_FUSE_ND_LOOP_HPP
-#ifndef XGRAD_SINGLE_XGRAD_FUSE_RUN_KERNEL_HPP
-#define XGRAD_SINGLE_XGRAD_FUSE_RUN_KERNEL_HPP
-
-// ======== xgrad/fuse/run_kernel.hpp
-// Calls of kernels, compiled once for all kernels. A kernel computes whole batches of contiguous
-// operands. An operand of one element is repeated in a buffer. The tail, the elements after the
-// last whole batch of a tile, is one more batch on padded copies.
-//
-// Invariant: a lane of the padding is never written to an operand.
 
 namespace xgrad::detail {
 
-/// Calls a kernel on the last block.n elements, after the first `whole`: less than a batch.
-void run_tail(KernelTable const& table, Kernel kernel, KernelBlock& block, std::size_t whole);
-
-/// Calls a kernel on a block of any number of elements. Returns the sum that it computes.
-inline double run_kernel(KernelTable const& table, Kernel kernel, KernelBlock& block) {
-    auto const n = block.n, whole = table.in_whole_batches(n);
-    block.n = whole;
-    if (whole) kernel(block);
-    block.n = n - whole;
-    if (block.n) run_tail(table, kernel, block, whole);
+[[gnu::noinline]] XGRAD_FUNCTION double run_repeated(
+    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated) {
+    alignas(64) std::byte buffers[repeated_bytes];
+    auto* free = buffers;
+    std::size_t const n = table.operand_count, count = block.n, to = KernelLayout{n}.gradients(),
+                      arguments = block.pass == Pass::value ? n + 1 : KernelLayout{n}.tangent();
+    void* const* const arrays = block.arguments;
+    void* at[KernelLayout{max_repeated}.tangent()];
+    auto const has_buffer = [&](std::size_t i) {
+        return arrays[i] && repeated >> (i < to ? i : i - to) & 1;
+    };
+    for (std::size_t i = 0; i < arguments; ++i) {
+        at[i] = arrays[i];
+        if (!has_buffer(i)) continue;
+        auto const& type = i == n ? *table.result : *table.operand[i < n ? i : i - to];
+        at[i] = std::exchange(free, free + (count * type.tile_element + 63) / 64 * 64);
+        if (i <= n) type.gather(at[i], arrays[i], 0, count);
+    }
+    block.arguments = at;
+    block.constant = repeated;
+    run_kernel(table, kernel, block);
+    for (std::size_t i = to; i < arguments; ++i) {
+        if (!has_buffer(i)) continue;
+        alignas(16) std::byte sum[16] = {};
+        table.operand[i - to]->accumulate(at[i], sum, 0, count);
+        table.operand[i - to]->scatter_wide(sum, arrays[i], 1, 1);
+    }
     return block.sum;
 }
-
-/// Limits of run_repeated().
-inline constexpr std::size_t max_repeated = 31, repeated_bytes = 72 << 10;
-inline bool can_repeat(KernelTable const& table, OperandMask repeated, std::size_t count) {
-    auto const buffers = 2 * static_cast<std::size_t>(std::popcount(repeated));
-    return !repeated ||
-           (table.operand_count <= max_repeated && buffers * (16 * count + 64) <= repeated_bytes);
-}
-/// Calls a kernel on contiguous arrays and, if can_repeat(), arrays of one element: the operands
-/// `repeated`, and grad_output with the bit after theirs. Buffers repeat the element, and sum its
-/// gradient.
-double run_repeated(
-    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated);
-inline double run_contiguous(
-    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated) {
-    return repeated ? run_repeated(table, kernel, block, repeated)
-                    : run_kernel(table, kernel, block);
-}
-
-} // namespace xgrad::detail
-
-#endif  // XGRAD_SINGLE_XGRAD_FUSE_RUN_KERNEL_HPP
-
-namespace xgrad::detail {
 
 /// evaluate_into() for any operands.
 [[gnu::noinline]] XGRAD_FUNCTION void evaluate_in_loop(KernelTable const& table,
@@ -26045,7 +26068,8 @@ namespace xgrad::detail {
     TileBuffer tile;
     std::size_t const count = block.n;
     result = out.reduces ? tile.elements : out.array->data;
-    run_contiguous(table, table.value, block, repeated);
+    if (repeated) run_repeated(table, table.value, block, repeated);
+    else run_kernel(table, table.value, block);
     if (out.reduces) (*out.transfer)(tile.elements, out.array->data, 0, count);
 }
 
@@ -26744,36 +26768,6 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
     for (std::size_t k = 0; k < layout.operand_count; ++k)
         copy_back(layout.gradients() + k, table.operand[k]->tile_element);
     if (pass == Pass::tangent) copy_back(layout.tangent(), table.result->tile_element);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION double run_repeated(
-    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated) {
-    alignas(64) std::byte buffers[repeated_bytes];
-    auto* free = buffers;
-    std::size_t const n = table.operand_count, count = block.n, to = KernelLayout{n}.gradients(),
-                      arguments = block.pass == Pass::value ? n + 1 : KernelLayout{n}.tangent();
-    void* const* const arrays = block.arguments;
-    void* at[KernelLayout{max_repeated}.tangent()];
-    auto const has_buffer = [&](std::size_t i) {
-        return arrays[i] && repeated >> (i < to ? i : i - to) & 1;
-    };
-    for (std::size_t i = 0; i < arguments; ++i) {
-        at[i] = arrays[i];
-        if (!has_buffer(i)) continue;
-        auto const& type = i == n ? *table.result : *table.operand[i < n ? i : i - to];
-        at[i] = std::exchange(free, free + (count * type.tile_element + 63) / 64 * 64);
-        if (i <= n) type.gather(at[i], arrays[i], 0, count);
-    }
-    block.arguments = at;
-    block.constant = repeated;
-    run_kernel(table, kernel, block);
-    for (std::size_t i = to; i < arguments; ++i) {
-        if (!has_buffer(i)) continue;
-        alignas(16) std::byte sum[16] = {};
-        table.operand[i - to]->accumulate(at[i], sum, 0, count);
-        table.operand[i - to]->scatter_wide(sum, arrays[i], 1, 1);
-    }
-    return block.sum;
 }
 
 } // namespace xgrad::detail
@@ -30422,7 +30416,9 @@ XGRAD_INLINE double FusedNode::call_kernel(Pass pass, void* const* at, std::size
     bool const sums = pass == Pass::value_and_gradient;
     KernelBlock block{expression_object(), at, count, pass, constant, &gradients(), added_to};
     if (sums) block.factor = sum_->scale;
-    return run_contiguous(kernels, sums ? sum_->kernel : kernels.gradient, block, repeated);
+    auto const kernel = sums ? sum_->kernel : kernels.gradient;
+    return repeated ? run_repeated(kernels, kernel, block, repeated)
+                    : run_kernel(kernels, kernel, block);
 }
 
 XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* grad_output,
