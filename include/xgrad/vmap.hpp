@@ -12,6 +12,8 @@
 
 #include <xgrad/core/begin_headers.inc> // first
 
+#include <xgrad/vmap/batched.hpp> // by itself: compilers name the way to it
+
 #include <xgrad/vmap/batch_transforms.hpp>
 #include <xgrad/xgrad.hpp>
 

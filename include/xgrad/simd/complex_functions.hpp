@@ -12,6 +12,7 @@
 // directions are within 4 ulp.
 #pragma once
 
+#include <xgrad/simd/complex_batch.hpp>
 #include <xgrad/simd/functions.hpp>
 
 namespace xgrad::simd {
