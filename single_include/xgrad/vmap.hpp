@@ -171,67 +171,6 @@
         "no-cx-limited-range", "no-cx-fortran-rules")
 #endif
 
-#ifndef XGRAD_SINGLE_XGRAD_VMAP_BATCH_TRANSFORMS_HPP
-#define XGRAD_SINGLE_XGRAD_VMAP_BATCH_TRANSFORMS_HPP
-
-// ======== xgrad/vmap/batch_transforms.hpp
-// Transforms of functions (grad(), jacobian(), ...) inside of a function that vmap() calls.
-// Examples do not meet, so that the derivatives of all are those of the sum over them: each
-// transform is the one of tensors, for the tensors of all examples.
-//
-// An input that is shared, beside or around a Batched, gets derivatives for each example: it is
-// expanded.
-//
-// Shapes: those of the transforms, for each example.
-// Gradients: as of the transforms: recorded with create_graph, so that they nest.
-// Errors: those of the transforms; a function of several numbers where one is needed is a
-// ShapeError. Inputs other than a tensor and a tuple of tensors, and vjp(f)(x) and linearize(), do
-// not compile.
-//
-// Read next: vmap.hpp.
-
-#ifndef XGRAD_SINGLE_XGRAD_VMAP_BATCH_INDEXING_HPP
-#define XGRAD_SINGLE_XGRAD_VMAP_BATCH_INDEXING_HPP
-
-// ======== xgrad/vmap/batch_indexing.hpp
-// Indices of a Batched: shared by all examples, or another one for each.
-//
-// Shapes: those of x(index...), take(), gather() and scatter_add(), for each example.
-// Gradients: those of the functions.
-// Errors: those of the functions. A mask that is another one for each example is no index: that
-// does not compile.
-
-#ifndef XGRAD_SINGLE_XGRAD_VMAP_BATCH_FUNCTIONS_HPP
-#define XGRAD_SINGLE_XGRAD_VMAP_BATCH_FUNCTIONS_HPP
-
-// ======== xgrad/vmap/batch_functions.hpp
-// Functions of a Batched that are more than operations on it: those that call LAPACK or read
-// values, and those of tensors only. Each calls the function of the same name with the tensor of
-// all examples, and axes behind the levels.
-//
-// Shapes: those of the functions, for each example.
-// Gradients: those of the functions.
-// Errors: those of the functions.
-//
-// Read next: batch_indexing.hpp, batch_matrices.hpp.
-
-#ifndef XGRAD_SINGLE_XGRAD_VMAP_BATCH_RULES_HPP
-#define XGRAD_SINGLE_XGRAD_VMAP_BATCH_RULES_HPP
-
-// ======== xgrad/vmap/batch_rules.hpp
-// Operations on whole arrays and sums, of a Batched: each is applied once to the tensor of all
-// examples, after its axes have moved behind those of the levels. An operation without a rule is
-// called for each example, with a warning.
-//
-// `add_levels(op, sizes, example)` is the rule of an operation: it changes op, which acts on an
-// example of shape `example`, so that it acts on a tensor with `sizes` before that shape.
-//
-// Shapes: those of the operation, for each example.
-// Gradients: those of the operation.
-// Errors: those of the operation. What is called for each example needs one at least: ShapeError.
-//
-// Read next: batch_functions.hpp.
-
 #ifndef XGRAD_SINGLE_XGRAD_VMAP_BATCHED_HPP
 #define XGRAD_SINGLE_XGRAD_VMAP_BATCHED_HPP
 
@@ -524,6 +463,67 @@ template <BatchedOperand X> auto eval(X const& x) { return materialize_expressio
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_VMAP_BATCHED_HPP
+
+#ifndef XGRAD_SINGLE_XGRAD_VMAP_BATCH_TRANSFORMS_HPP
+#define XGRAD_SINGLE_XGRAD_VMAP_BATCH_TRANSFORMS_HPP
+
+// ======== xgrad/vmap/batch_transforms.hpp
+// Transforms of functions (grad(), jacobian(), ...) inside of a function that vmap() calls.
+// Examples do not meet, so that the derivatives of all are those of the sum over them: each
+// transform is the one of tensors, for the tensors of all examples.
+//
+// An input that is shared, beside or around a Batched, gets derivatives for each example: it is
+// expanded.
+//
+// Shapes: those of the transforms, for each example.
+// Gradients: as of the transforms: recorded with create_graph, so that they nest.
+// Errors: those of the transforms; a function of several numbers where one is needed is a
+// ShapeError. Inputs other than a tensor and a tuple of tensors, and vjp(f)(x) and linearize(), do
+// not compile.
+//
+// Read next: vmap.hpp.
+
+#ifndef XGRAD_SINGLE_XGRAD_VMAP_BATCH_INDEXING_HPP
+#define XGRAD_SINGLE_XGRAD_VMAP_BATCH_INDEXING_HPP
+
+// ======== xgrad/vmap/batch_indexing.hpp
+// Indices of a Batched: shared by all examples, or another one for each.
+//
+// Shapes: those of x(index...), take(), gather() and scatter_add(), for each example.
+// Gradients: those of the functions.
+// Errors: those of the functions. A mask that is another one for each example is no index: that
+// does not compile.
+
+#ifndef XGRAD_SINGLE_XGRAD_VMAP_BATCH_FUNCTIONS_HPP
+#define XGRAD_SINGLE_XGRAD_VMAP_BATCH_FUNCTIONS_HPP
+
+// ======== xgrad/vmap/batch_functions.hpp
+// Functions of a Batched that are more than operations on it: those that call LAPACK or read
+// values, and those of tensors only. Each calls the function of the same name with the tensor of
+// all examples, and axes behind the levels.
+//
+// Shapes: those of the functions, for each example.
+// Gradients: those of the functions.
+// Errors: those of the functions.
+//
+// Read next: batch_indexing.hpp, batch_matrices.hpp.
+
+#ifndef XGRAD_SINGLE_XGRAD_VMAP_BATCH_RULES_HPP
+#define XGRAD_SINGLE_XGRAD_VMAP_BATCH_RULES_HPP
+
+// ======== xgrad/vmap/batch_rules.hpp
+// Operations on whole arrays and sums, of a Batched: each is applied once to the tensor of all
+// examples, after its axes have moved behind those of the levels. An operation without a rule is
+// called for each example, with a warning.
+//
+// `add_levels(op, sizes, example)` is the rule of an operation: it changes op, which acts on an
+// example of shape `example`, so that it acts on a tensor with `sizes` before that shape.
+//
+// Shapes: those of the operation, for each example.
+// Gradients: those of the operation.
+// Errors: those of the operation. What is called for each example needs one at least: ShapeError.
+//
+// Read next: batch_functions.hpp.
 
 namespace xgrad {
 

@@ -4549,33 +4549,6 @@ private:
 // directions are within 4 ulp.
 
 
-// ======== xgrad/simd/functions.hpp
-// Elementary functions on real batches that the rules of operations call. A rule calls them without
-// a namespace: argument-dependent lookup finds the overload for the type of its argument.
-// complex_functions.hpp has the functions of complex batches.
-//
-// Shapes: none are needed: an element is a number of a batch.
-// Gradients: none are recorded: rules state them. power_below() is a factor of the derivative of
-// x^p.
-// Errors: none are thrown: a result that is not defined is NaN or infinite.
-
-
-// ======== xgrad/simd/atan.hpp
-// atan, atan2, asin and acos on batches. Identities reduce the argument to a short interval around
-// 0; a minimax polynomial gives the function there.
-
-
-// ======== xgrad/simd/exp.hpp
-// exp, expm1, the hyperbolic functions and sigmoid on batches.
-//
-// Method: x = k ln 2 + r with an integer k and |r| <= ln(2)/2. Taylor's polynomial gives e^r - 1.
-// Shifting k into the exponent bits gives 2^k. The result is 2^k (1 + (e^r - 1)).
-// exp and expm1 do not divide: a division costs as much as ten multiplications. They reach
-// infinity and 0 only where the exact result rounds to them.
-//
-// Read next: log.hpp (the inverse), pow.hpp (twice the precision).
-
-
 // ======== xgrad/simd/complex_batch.hpp
 // ComplexBatch<P> holds complex numbers as two batches: the real parts and the imaginary parts. In
 // memory the parts alternate, as in an array of std::complex; load and store shuffle them.
@@ -5096,6 +5069,32 @@ XGRAD_NOINLINE ComplexBatch<P> quotient_aside(
 
 } // namespace detail
 } // namespace xgrad::simd
+
+// ======== xgrad/simd/functions.hpp
+// Elementary functions on real batches that the rules of operations call. A rule calls them without
+// a namespace: argument-dependent lookup finds the overload for the type of its argument.
+// complex_functions.hpp has the functions of complex batches.
+//
+// Shapes: none are needed: an element is a number of a batch.
+// Gradients: none are recorded: rules state them. power_below() is a factor of the derivative of
+// x^p.
+// Errors: none are thrown: a result that is not defined is NaN or infinite.
+
+
+// ======== xgrad/simd/atan.hpp
+// atan, atan2, asin and acos on batches. Identities reduce the argument to a short interval around
+// 0; a minimax polynomial gives the function there.
+
+
+// ======== xgrad/simd/exp.hpp
+// exp, expm1, the hyperbolic functions and sigmoid on batches.
+//
+// Method: x = k ln 2 + r with an integer k and |r| <= ln(2)/2. Taylor's polynomial gives e^r - 1.
+// Shifting k into the exponent bits gives 2^k. The result is 2^k (1 + (e^r - 1)).
+// exp and expm1 do not divide: a division costs as much as ten multiplications. They reach
+// infinity and 0 only where the exact result rounds to them.
+//
+// Read next: log.hpp (the inverse), pow.hpp (twice the precision).
 
 namespace xgrad::simd {
 namespace detail {
