@@ -12,7 +12,7 @@
 
 #include <xgrad/core/begin_headers.inc> // first
 
-#include <xgrad/vmap/batched.hpp> // first: compilers name each header on the way
+#include <xgrad/vmap/batched.hpp> // first: messages of compilers list fewer headers
 
 #include <xgrad/vmap/batch_transforms.hpp>
 #include <xgrad/xgrad.hpp>
