@@ -1111,9 +1111,6 @@ struct RealParts {
     XGRAD_LAZY Tensors unpack(Reals const& all) const;
 
 private:
-    static bool is_single(TypeInfo const& type) {
-        return type.dtype == DType::float32 || type.dtype == DType::complex64;
-    }
     /// Calls f(element, real) for each real number of a tensor with this memory.
     template <class F>
     void each_real(std::size_t index, std::size_t offset, std::byte* data, F const& f) const {
@@ -1122,7 +1119,7 @@ private:
                 for (std::size_t i = 0; i < counts[index]; ++i)
                     f(first[r * counts[index] + i], r * size + offset + i);
         };
-        if (is_single(*types[index])) visit(reinterpret_cast<float*>(data));
+        if (is_single(types[index]->dtype)) visit(reinterpret_cast<float*>(data));
         else visit(reinterpret_cast<double*>(data));
     }
 };
@@ -1136,12 +1133,12 @@ XGRAD_LAZY_BODY RealParts::RealParts(std::string_view name, TensorSpan x, bool b
                 x[0].shape(), " and ", t.shape());
         types.push_back(t.impl().type);
         shapes.push_back(t.shape());
-        if (is_single(*types.back())) eps = std::numeric_limits<float>::epsilon();
+        if (is_single(types.back()->dtype)) eps = std::numeric_limits<float>::epsilon();
     }
     if (by_rows && !x.empty()) rows = x[0].shape()[0];
     for (std::size_t i = 0; i < x.size(); ++i) {
-        auto const reals =
-            x[i].numel() * types[i]->size / (is_single(*types[i]) ? sizeof(float) : sizeof(double));
+        auto const reals = x[i].numel() * types[i]->size /
+                           (is_single(types[i]->dtype) ? sizeof(float) : sizeof(double));
         counts.push_back(rows ? reals / rows : 0);
         size += counts.back();
     }

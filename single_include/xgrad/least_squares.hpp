@@ -1132,8 +1132,8 @@ public:
             size += std::hypot(g[i], g[i + 1]);
             difference += std::hypot(gi[i] + g[i + 1], gi[i + 1] - g[i]);
         }
-        bool const is_single = e_.inputs[0].dtype() == DType::complex64;
-        return difference <= (is_single ? 1e-4 : 1e-10) * size; // false for NaN
+        double const tolerance = is_single(e_.inputs[0].dtype()) ? 1e-4 : 1e-10;
+        return difference <= tolerance * size; // false for NaN
     }
 
 private:

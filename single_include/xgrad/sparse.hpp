@@ -2484,11 +2484,11 @@ XGRAD_LAZY void check_entries(CompressedPasses const& p, Evaluation const& e, Fo
         size[to] += (std::abs(re) + std::abs(im)) * (x + std::abs(y));
     });
     double const most = size.empty() ? 0 : *std::ranges::max_element(size);
-    bool const is_single = entries.dtype() == DType::float32 || entries.dtype() == DType::complex64;
+    double const tolerance = is_single(entries.dtype()) ? 1e-3 : 1e-7;
     for (std::size_t k = 0; k < size.size(); ++k) {
         double const error = std::abs(found.real[k] - sum.real[k]) +
                              (forward ? 0 : std::abs(found.imaginary[k] - sum.imaginary[k]));
-        if (error > (is_single ? 1e-3 : 1e-7) * (size[k] + 1e-3 * most))
+        if (error > tolerance * (size[k] + 1e-3 * most))
             fail<GraphError>(p.transform, ": ", forward ? "row " : "column ", k,
                 " has derivatives outside of the pattern at these values: a branch, an index or a "
                 "mask of the function depends on them. Make another plan, or give a pattern");

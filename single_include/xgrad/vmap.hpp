@@ -987,27 +987,28 @@ XGRAD_OF_TENSOR(view_as_complex)
 #undef XGRAD_OF_TENSOR
 
 namespace detail {
-/// f(tensors of all examples, levels) for a std::tuple of operands.
-template <class F, class... X> auto join_all(F const& f, std::tuple<X...> const& x) {
+/// An axis of the result of a join, in the tensor of all examples.
+inline std::ptrdiff_t join_axis(std::ptrdiff_t axis, std::size_t levels) {
+    return axis < 0 ? axis : axis + static_cast<std::ptrdiff_t>(levels);
+}
+/// f(tensors of all examples, axis) for a std::tuple of operands.
+template <class F, class... X>
+auto join_all(F const& f, std::tuple<X...> const& x, std::ptrdiff_t axis) {
     using Lv = joined_levels<X...>;
     auto const sizes = level_sizes(Lv());
     return batched<Lv>(std::apply(
         [&](auto const&... each) {
-            return f(std::vector{stacked_over<Lv>(each, sizes)...}, Lv::count);
+            return f(std::vector{stacked_over<Lv>(each, sizes)...}, join_axis(axis, Lv::count));
         },
         x));
 }
 template <class F, class V, class... L>
-auto join_all(F const& f, std::vector<Batched<V, L...>> const& x) {
+auto join_all(F const& f, std::vector<Batched<V, L...>> const& x, std::ptrdiff_t axis) {
     using Lv = Levels<L...>;
     auto const sizes = level_sizes(Lv());
     std::vector<Tensor<typename V::scalar>> tensors;
     for (auto const& each : x) tensors.push_back(stacked_over<Lv>(each, sizes));
-    return batched<Lv>(f(tensors, Lv::count));
-}
-/// An axis of the result of a join, in the tensor of all examples.
-inline std::ptrdiff_t join_axis(std::ptrdiff_t axis, std::size_t levels) {
-    return axis < 0 ? axis : axis + static_cast<std::ptrdiff_t>(levels);
+    return batched<Lv>(f(tensors, join_axis(axis, Lv::count)));
 }
 } // namespace detail
 /// `f()` of each example: of a std::vector of Batched, a list in braces of one type, or a
@@ -1017,18 +1018,12 @@ inline std::ptrdiff_t join_axis(std::ptrdiff_t axis, std::size_t levels) {
         requires(Operand<X> && ...)                                                                \
     auto f(std::tuple<X...> const& x, std::ptrdiff_t axis = 0) {                                   \
         return detail::join_all(                                                                   \
-            [axis](auto const& tensors, std::size_t levels) {                                      \
-                return f(tensors, detail::join_axis(axis, levels));                                \
-            },                                                                                     \
-            x);                                                                                    \
+            [](auto const& t, std::ptrdiff_t at) { return f(t, at); }, x, axis);                   \
     }                                                                                              \
     template <class V, class... L>                                                                 \
     auto f(std::vector<Batched<V, L...>> const& x, std::ptrdiff_t axis = 0) {                      \
         return detail::join_all(                                                                   \
-            [axis](auto const& tensors, std::size_t levels) {                                      \
-                return f(tensors, detail::join_axis(axis, levels));                                \
-            },                                                                                     \
-            x);                                                                                    \
+            [](auto const& t, std::ptrdiff_t at) { return f(t, at); }, x, axis);                   \
     }                                                                                              \
     template <class V, class... L>                                                                 \
     auto f(std::initializer_list<Batched<V, L...>> x, std::ptrdiff_t axis = 0) {                   \

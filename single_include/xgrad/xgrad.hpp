@@ -26740,11 +26740,10 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
     };
     auto const copy_back = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
         if (!originals[k]) return;
-        if (n * element == 8)
-            std::memcpy(static_cast<std::byte*>(originals[k]) + whole * element, copies[k], 8);
-        else
-            copy_few<max_batch_bytes / 2>(
-                copies[k], n * element, static_cast<std::byte*>(originals[k]) + whole * element);
+        auto* const original = static_cast<std::byte*>(originals[k]) + whole * element;
+        // One number is the tail of each step of a recurrence (benchmarks/instructions).
+        if (n * element == 8) std::memcpy(original, copies[k], 8);
+        else copy_few<max_batch_bytes / 2>(copies[k], n * element, original);
     };
     for (std::size_t k = 0; k < layout.operand_count; ++k) read(k, table.operand[k]->tile_element);
     if (pass == Pass::value) write(layout.result());
