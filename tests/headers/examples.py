@@ -9,7 +9,7 @@ import sys
 sys.dont_write_bytecode = True
 import compiler
 
-OF_GCC = {"-fno-new-ttp-matching", "-Wno-restrict", "-Wno-stringop-overflow", "-Wno-maybe-uninitialized"}
+OF_GCC = {"-fno-new-ttp-matching", "-Wno-restrict", "-Wno-stringop-overflow", "-Wno-maybe-uninitialized", "--param=ggc-min-heapsize=1048576"}
 
 
 def main():

@@ -16,12 +16,6 @@
 
 namespace xgrad {
 
-/// Values and indices of sort(), topk() and median() along an axis.
-template <class V, class I> struct BatchedOrdered {
-    V values;  // the elements
-    I indices; // of the elements, along the axis
-};
-
 namespace detail {
 
 /// `front`, and then `back`.

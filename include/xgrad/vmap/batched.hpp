@@ -276,6 +276,12 @@ private:
     V stacked_;
 };
 
+/// Values and indices of sort(), topk() and median() along an axis.
+template <class V, class I> struct BatchedOrdered {
+    V values;  // the elements
+    I indices; // of the elements, along the axis
+};
+
 /// An elementwise operation on all examples: what express() calls.
 template <class Op, class... X>
     requires(detail::is_batched<X> || ...)
