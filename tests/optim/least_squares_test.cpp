@@ -287,6 +287,15 @@ TEST_CASE("errors of least_squares") {
         "least_squares: holomorphic = true is for complex parameters and complex residuals, and "
         "some are real",
         xg::TypeError);
+    Z const z({C(1, 2), C(-3, 0.5)});
+    CHECK_THROWS_WITH_AS(
+        xg::least_squares([](Z const& y) { return Z(y * conj(y)); }, z, {.holomorphic = true}),
+        "least_squares: holomorphic = true, and the derivative at the start is not: the residual "
+        "takes conj, abs or a part of a parameter",
+        xg::Error);
+    std::size_t const nfev =
+        xg::least_squares([](Z const& y) { return Z(y - 1.); }, z, {.holomorphic = true}).nfev;
+    CHECK(nfev + 1 == xg::least_squares([](Z const& y) { return Z(y - 1.); }, z).nfev);
     CHECK_THROWS_WITH_AS(
         xg::least_squares(f, x, {.loss = "hubert"}), doctest::Contains("hubert"), xg::Error);
     int calls = 0;

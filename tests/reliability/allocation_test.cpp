@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 namespace {
-std::atomic<long> blocks = 0, bytes_taken = 0;
+std::atomic<long> blocks = 0, bytes_taken = 0, calls = 0;
 thread_local long left = -1;
 
 void* counted(std::size_t bytes, std::size_t alignment) {
@@ -19,6 +19,7 @@ void* counted(std::size_t bytes, std::size_t alignment) {
     void* const p =
         alignment ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
                   : std::malloc(bytes ? bytes : 1);
+    ++calls;
     blocks += p != nullptr;
     bytes_taken += static_cast<long>(malloc_usable_size(p));
     return p;
@@ -47,6 +48,7 @@ void operator delete(void* p, std::nothrow_t const&) noexcept { uncounted(p); }
 
 long allocations::live() { return blocks; }
 long allocations::live_bytes() { return bytes_taken; }
+long allocations::count() { return calls; }
 void allocations::fail_at(long k) { left = k; }
 void allocations::stop() { left = -1; }
 

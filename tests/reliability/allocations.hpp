@@ -10,6 +10,8 @@ namespace allocations {
 /// Blocks that were allocated and not freed, and the bytes that they take.
 long live();
 long live_bytes();
+/// Allocations so far, those that were freed included.
+long count();
 /// From now on the k-th allocation of this thread, counted from 0, throws std::bad_alloc.
 void fail_at(long k);
 /// Ends that.

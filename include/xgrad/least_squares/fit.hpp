@@ -98,7 +98,7 @@ struct LeastSquaresOptions {
     ForParameters x_scale = {};
     /// All parameters and residuals are complex, and no conj, abs or real part of a parameter is
     /// taken: a step solves for n complex numbers in the place of 2 n real ones. Without a value it
-    /// is measured once, at a point beside the start.
+    /// is measured once, at a point beside the start; true is checked at the start.
     std::optional<bool> holomorphic = {};
     std::function<void(LeastSquaresStep const&)> callback = {}; // called after each step
 };

@@ -11,10 +11,9 @@
 // Read next: descent.hpp, which has the methods.
 #pragma once
 
-#include <cstdio>
-
 #include <xgrad/manifold/descent.hpp>
 #include <xgrad/optim.hpp>
+#include <xgrad/tensor/print.hpp>
 
 namespace xgrad {
 
@@ -120,19 +119,15 @@ template <class X> struct Minimizer {
             now = std::move(*next);
         }
         bool const converged = now.norm <= options.gtol;
-        std::string const norm = "The norm of the gradient, " + scientific(now.norm) + ", is ";
+        std::string const norm =
+            "The norm of the gradient, " + number_text(now.norm, {2}) + ", is ";
         return {now.x, now.value, now.norm, iterations, evaluations, products, converged,
-            converged ? norm + "at most gtol, " + scientific(options.gtol) + "."
+            converged ? norm + "at most gtol, " + number_text(options.gtol, {2}) + "."
             : iterations == options.max_iter
                 ? norm + "above gtol after max_iter = " + std::to_string(iterations) +
                       " iterations."
                 : norm + "above gtol, but no lower value was found: rounding hides further "
                          "progress, or the gradient is wrong."};
-    }
-    static std::string scientific(double v) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%.2g", v);
-        return text;
     }
 };
 

@@ -241,8 +241,8 @@ XGRAD_LAZY_BODY void LocalResidual::check(ImplicitProblem const& p) {
             fail<ConvergenceError>(p.name,
                 ": there is no derivative at a point that is no "
                 "solution: |F(x)| is ",
-                in_digits(norm[r]), in_row(r, parts.rows), ", where ", in_digits(tol * scale[r]),
-                " counts as 0");
+                number_text(norm[r], {3}), in_row(r, parts.rows), ", where ",
+                number_text(tol * scale[r], {3}), " counts as 0");
 }
 
 XGRAD_LAZY_BODY Tensors LocalResidual::gradients(Tensors const& v) {

@@ -4,20 +4,13 @@
 #pragma once
 
 #include <cmath>
-#include <cstdio>
 
 #include <xgrad/implicit/problem.hpp>
+#include <xgrad/tensor/print.hpp>
 
 namespace xgrad::detail {
 
 using Reals = std::vector<double>;
-
-/// A number in a message.
-inline std::string in_digits(double x) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", x);
-    return text;
-}
 
 inline std::string in_row(std::size_t r, std::size_t rows) {
     return rows > 1 ? " in row " + std::to_string(r) : std::string();
@@ -134,8 +127,9 @@ public:
                 if (curvature[r] > 0.) step[r] = squares[r] / curvature[r];
                 else if (!truncated)
                     fail<ConvergenceError>(a_.name, ": cg needs a positive definite operator, and ",
-                        "a direction v of ", a_.what, " has v^T A v = ", in_digits(curvature[r]),
-                        in_row(r, rows_), ": gmres and lsmr take any");
+                        "a direction v of ", a_.what,
+                        " has v^T A v = ", number_text(curvature[r], {3}), in_row(r, rows_),
+                        ": gmres and lsmr take any");
                 else {
                     ended[r] = true;
                     if (iterations_ == 0) step[r] = 1.;
@@ -178,8 +172,8 @@ private:
                 tol * (b_norm_[r] + a_norm_[r] * x_norm[r]), std::max(tol, 1e-3) * b_norm_[r]);
             if (residual[r] <= limit) continue;
             fail<ConvergenceError>(a_.name, ": the linear system for ", a_.what,
-                " is not solved: |A x - b| / |b| is ", in_digits(ratio(residual[r], b_norm_[r])),
-                in_row(r, rows_),
+                " is not solved: |A x - b| / |b| is ",
+                number_text(ratio(residual[r], b_norm_[r]), {3}), in_row(r, rows_),
                 by_matrix ? "" : " after " + std::to_string(iterations_) + " iterations",
                 by_matrix ? ": with .rows = true no row may depend on another one" : "");
         }

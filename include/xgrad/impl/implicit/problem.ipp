@@ -40,8 +40,8 @@ struct Search {
         for (std::size_t r = 0; r < parts.rows; ++r)
             if (!is_solution(r) && (is_solution(worst) || !(norm[r] <= norm[worst]))) worst = r;
         fail<ConvergenceError>(problem.name, ": no solution after ", iterations - 1,
-            " iterations: |F(x)| is ", in_digits(norm[worst]), in_row(worst, parts.rows),
-            ", where ", in_digits(tol * scale[worst]), " counts as 0");
+            " iterations: |F(x)| is ", number_text(norm[worst], {3}), in_row(worst, parts.rows),
+            ", where ", number_text(tol * scale[worst], {3}), " counts as 0");
     }
     /// Sets the rows of solutions to zeros.
     void clear_solutions(Reals& v) const {
@@ -265,7 +265,8 @@ XGRAD_LAZY_BODY Tensors solve_system(
     for (std::size_t r = 0; r < norm.size(); ++r)
         if (!(distance[r] <= std::cbrt(parts.eps) * norm[r]))
             fail<Error>(p.name, ": the operator is not linear: |A(x) - b| is ",
-                in_digits(distance[r]), in_row(r, parts.rows), " at the solution of a linear one");
+                number_text(distance[r], {3}), in_row(r, parts.rows),
+                " at the solution of a linear one");
     return parts.unpack(x);
 }
 

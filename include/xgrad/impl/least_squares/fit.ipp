@@ -16,7 +16,7 @@ public:
         std::size_t const max_nfev = options_.max_nfev ? options_.max_nfev : 200 * now_.x.size();
         for (linearize(); !result_.success; ++result_.nit) {
             if (optimality_ <= options_.gtol) {
-                converged("the largest element of the gradient, " + text_of(optimality_) +
+                converged("the largest element of the gradient, " + number_text(optimality_) +
                           ", is at most gtol");
                 break;
             }

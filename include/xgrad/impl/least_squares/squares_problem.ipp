@@ -1,9 +1,8 @@
 // A residual with its parameters and options, checked: what the methods of least_squares() share.
 #pragma once
 
-#include <cstdio>
-
 #include <xgrad/impl/least_squares/linearization.ipp>
+#include <xgrad/tensor/print.hpp>
 
 namespace xgrad::detail {
 
@@ -17,11 +16,6 @@ protected:
     using Reals = std::vector<double>;
     static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-    static std::string text_of(double x) {
-        char text[32];
-        return {text, static_cast<std::size_t>(std::snprintf(text, sizeof text, "%g", x))};
-    }
-
     /// Reads the parameters and their options, and evaluates the residual.
     void begin() {
         now_.x.resize(count_directions(x0_, true));
@@ -32,17 +26,18 @@ protected:
         scale_ = expanded("x_scale", options_.x_scale, 1);
         for (std::size_t i = 0; i < now_.x.size(); ++i) {
             if (!(lower_[i] <= now_.x[i] && now_.x[i] <= upper_[i]))
-                fail("least_squares: a parameter starts at ", text_of(now_.x[i]),
-                    ", outside of its bounds ", text_of(lower_[i]), " and ", text_of(upper_[i]));
+                fail("least_squares: a parameter starts at ", number_text(now_.x[i]),
+                    ", outside of its bounds ", number_text(lower_[i]), " and ",
+                    number_text(upper_[i]));
             if (!(scale_[i] > 0))
-                fail("least_squares: x_scale must be positive, and has ", text_of(scale_[i]));
+                fail("least_squares: x_scale must be positive, and has ", number_text(scale_[i]));
         }
         for (double const number : {options_.ftol, options_.xtol, options_.gtol})
             if (!(number >= 0))
                 fail("least_squares: ftol, xtol and gtol must not be negative, and one is ",
-                    text_of(number));
+                    number_text(number));
         if (!(options_.f_scale > 0))
-            fail("least_squares: f_scale must be positive, and is ", text_of(options_.f_scale));
+            fail("least_squares: f_scale must be positive, and is ", number_text(options_.f_scale));
         evaluate(now_);
         if (!std::isfinite(now_.cost))
             fail("least_squares: the residual is not finite at the start");
@@ -63,6 +58,9 @@ protected:
             return;
         if (options_.holomorphic) {
             holomorphic_ = *options_.holomorphic;
+            if (holomorphic_ && !Linearization(now_).is_holomorphic())
+                fail("least_squares: holomorphic = true, and the derivative at the start is not: "
+                     "the residual takes conj, abs or a part of a parameter");
             return;
         }
         // At the start itself z conj(z) may look holomorphic.
