@@ -39,7 +39,8 @@ constexpr std::string_view choice_names(LeastSquaresMethod) {
     return "method: lm lmaccel dogleg gauss_newton";
 }
 /// How the linear least squares problem of a step is solved.
-/// - qr: by Householder transformations of the Jacobian, with column pivoting.
+/// - qr: by Householder transformations of the Jacobian; with column pivoting where a column nearly
+///   depends on others.
 /// - cholesky: by the normal equations: faster, and half as many digits.
 /// - cg: by conjugate gradients with products J v and J^H w; no Jacobian is stored.
 enum class NormalSolver { qr, cholesky, cg };

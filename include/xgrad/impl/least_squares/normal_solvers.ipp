@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <xgrad/core/scalar.hpp>
+#include <xgrad/kernels/gemm.hpp>
 
 namespace xgrad::detail {
 
@@ -179,25 +180,113 @@ void reflect_columns(
     for (; count > 0; --count, x += stride) add_multiple(x, v, -tau * dot_product(v, x, n), n);
 }
 
-/// By QR with column pivoting, in the memory of the Jacobian.
+/// QR without pivoting, m >= n, in panels whose reflections are applied by two matrix products:
+/// they are 1 - V C V^H. a becomes R, in columns of n rows; r becomes Q^H r.
+template <class T> void triangularize(T* a, T* r, std::size_t m, std::size_t n) {
+    constexpr std::size_t width = 16;
+    std::vector<T> panel(width * m), products(width * n);
+    for (std::size_t k = 0; k < n; k += width) {
+        std::size_t const count = std::min(width, n - k), rest = n - k - count, rows = m - k;
+        double tau[width];
+        std::ranges::fill(panel, T(0));
+        for (std::size_t p = 0; p < count; ++p) {
+            T* const v = a + (k + p) * m + k + p;
+            T const beta = make_reflection(v, rows - p, tau[p]);
+            reflect_columns(v, tau[p], rows - p, v + m, m, count - p - 1);
+            reflect_columns(v, tau[p], rows - p, r + k + p, m, 1);
+            std::copy_n(v, rows - p, panel.data() + p * rows + p);
+            v[0] = beta;
+        }
+        if (rest == 0) break;
+        T* const x = a + (k + count) * m + k;
+        auto const stride = static_cast<std::ptrdiff_t>(m),
+                   panel_stride = static_cast<std::ptrdiff_t>(rows);
+        // Row j of products has V^H times column j of x, and then C^H times that.
+        gemm(rest, count, rows, x, stride, 1, false, panel.data(), 1, panel_stride, true,
+            products.data(), static_cast<std::ptrdiff_t>(count), false);
+        for (std::size_t p = 0; p < count; ++p) {
+            T overlap[width];
+            for (std::size_t q = 0; q < p; ++q)
+                overlap[q] =
+                    dot_product(panel.data() + p * rows + p, panel.data() + q * rows + p, rows - p);
+            for (std::size_t j = 0; j < rest; ++j) {
+                T* const of = products.data() + j * count;
+                T sum = of[p];
+                for (std::size_t q = 0; q < p; ++q) sum += overlap[q] * of[q];
+                of[p] = -tau[p] * sum;
+            }
+        }
+        gemm(rest, rows, count, products.data(), static_cast<std::ptrdiff_t>(count), 1, false,
+            panel.data(), panel_stride, 1, false, x, stride, true);
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+        std::copy_n(a + j * m, j + 1, a + j * n);
+        std::fill_n(a + j * n + j + 1, n - j - 1, T(0));
+    }
+}
+
+/// By QR in the memory of the Jacobian, with column pivoting where columns are nearly dependent.
 template <class T> class QrSolver final : public DenseSolver<T> {
     using Base = DenseSolver<T>;
     using Base::n_, Base::r_, Base::order_, Base::rank_, Base::last_, Base::stride_;
 
 public:
     explicit QrSolver(std::size_t n)
-        : Base(n), rhs_(n), norms_(n), first_norms_(n), work_(2 * n * (n + 1)) {}
+        : Base(n), rhs_(n), norms_(n), first_norms_(n), work_((2 * n + 1) * (n + 1)) {}
 
     void factor(T* a, T* r, std::size_t m, std::size_t n) override {
         n_ = n;
-        std::size_t const steps = std::min(m, n);
-        for (std::size_t j = 0; j < n; ++j) {
-            order_[j] = j;
-            norms_[j] = first_norms_[j] = squared_norm(a + j * m, m);
+        rounding_ = Base::rounding(m, n);
+        for (std::size_t j = 0; j < n; ++j) order_[j] = j;
+        if (m >= n) {
+            triangularize(a, r, m, n);
+            m = n;
+            take(a, r, m);
         }
-        for (std::size_t k = 0; k < steps; ++k) {
+        // Only columns that may depend on others are pivoted, which costs as much as all the rest.
+        if (m < n || count_regular(1e-6, n) < n) {
+            pivot(a, r, m);
+            take(a, r, m);
+        }
+        rank_ = count_regular(rounding_, std::min(m, n));
+    }
+    bool solve(double damping, std::span<double const> D, std::span<double> d) override {
+        // QR of R above sqrt(damping) D, in columns of 2 n + 1 rows; the right side is the last
+        // one.
+        std::size_t const rows = 2 * n_ + 1, columns = damping > 0 ? n_ : rank_;
+        constexpr std::size_t w = sizeof(T) / sizeof(double);
+        std::ranges::fill(work_, T(0));
+        T* const y = work_.data() + n_ * rows;
+        for (std::size_t j = 0; j < n_; ++j) {
+            std::copy_n(r_.data() + j * n_, j + 1, work_.data() + j * rows);
+            y[j] = -rhs_[j];
+            work_[j * rows + n_ + 1 + j] = std::sqrt(damping) * D[order_[j] * w];
+        }
+        for (std::size_t k = 0; k < n_ && damping > 0; ++k) {
+            // Column k is not 0 in row k, of which row n has a copy, and the k + 1 rows after that.
+            T* const column = work_.data() + k * rows;
+            for (T* x = column; x <= y; x += rows) x[n_] = x[k];
+            double tau;
+            column[k] = make_reflection(column + n_, k + 2, tau);
+            reflect_columns(column + n_, tau, k + 2, column + rows + n_, rows, n_ - k);
+            for (T* x = column + rows; x <= y; x += rows) x[k] = x[n_];
+        }
+        last_ = work_.data();
+        stride_ = rows;
+        Base::back_substitute(work_.data(), rows, columns, y);
+        auto* const to = reinterpret_cast<T*>(d.data());
+        for (std::size_t j = 0; j < n_; ++j) to[order_[j]] = j < columns ? y[j] : T(0);
+        return columns == n_;
+    }
+
+private:
+    /// QR with column pivoting of n columns.
+    void pivot(T* a, T* r, std::size_t m) {
+        for (std::size_t j = 0; j < n_; ++j)
+            norms_[j] = first_norms_[j] = squared_norm(a + j * m, m);
+        for (std::size_t k = 0; k < std::min(m, n_); ++k) {
             auto const p = static_cast<std::size_t>(
-                std::max_element(norms_.data() + k, norms_.data() + n) - norms_.data());
+                std::max_element(norms_.data() + k, norms_.data() + n_) - norms_.data());
             if (p != k) {
                 std::swap_ranges(a + k * m, a + (k + 1) * m, a + p * m);
                 norms_[p] = norms_[k];
@@ -209,8 +298,8 @@ public:
             double tau;
             T const beta = make_reflection(v, rows, tau);
             reflect_columns(v, tau, rows, r + k, m, 1);
-            reflect_columns(v, tau, rows, v + m, m, n - k - 1);
-            for (std::size_t j = k + 1; j < n; ++j) {
+            reflect_columns(v, tau, rows, v + m, m, n_ - k - 1);
+            for (std::size_t j = k + 1; j < n_; ++j) {
                 T* const x = a + j * m + k;
                 // The rest of the column; computed again where the difference has lost its digits.
                 norms_[j] -= std::norm(x[0]);
@@ -219,53 +308,26 @@ public:
             }
             v[0] = beta;
         }
+    }
+    /// Copies R and Q^H r.
+    void take(T const* a, T const* r, std::size_t m) {
+        std::size_t const rows = std::min(m, n_);
         std::ranges::fill(r_, T(0));
         std::ranges::fill(rhs_, T(0));
-        for (std::size_t j = 0; j < n; ++j)
-            std::copy_n(a + j * m, std::min(j + 1, steps), r_.data() + j * n);
-        std::copy_n(r, steps, rhs_.data());
-        auto const is_regular = [&](std::size_t k) {
-            return std::norm(r_[k * n + k]) >
-                   std::pow(Base::rounding(m, n), 2) * squared_norm(r_.data() + k * n, k + 1);
-        };
-        for (rank_ = 0; rank_ < steps && is_regular(rank_);) ++rank_;
+        for (std::size_t j = 0; j < n_; ++j)
+            std::copy_n(a + j * m, std::min(j + 1, rows), r_.data() + j * n_);
+        std::copy_n(r, rows, rhs_.data());
     }
-    bool solve(double damping, std::span<double const> D, std::span<double> d) override {
-        // QR of R above sqrt(damping) D, in columns of 2 n rows; the right side is the last one.
-        std::size_t const rows = 2 * n_, columns = damping > 0 ? n_ : rank_;
-        constexpr std::size_t w = sizeof(T) / sizeof(double);
-        std::ranges::fill(work_, T(0));
-        T* const y = work_.data() + n_ * rows;
-        for (std::size_t j = 0; j < n_; ++j) {
-            std::copy_n(r_.data() + j * n_, j + 1, work_.data() + j * rows);
-            y[j] = -rhs_[j];
-            work_[j * rows + n_ + j] = std::sqrt(damping) * D[order_[j] * w];
-        }
-        for (std::size_t k = 0; k < n_ && damping > 0; ++k) {
-            // Column k is not 0 in row k, which is stored next to the others, and k + 1 lower rows.
-            T* const column = work_.data() + k * rows;
-            T* const v = column + n_ - 1;
-            v[0] = column[k];
-            double tau;
-            T const beta = make_reflection(v, k + 2, tau);
-            for (std::size_t j = k + 1; j <= n_; ++j) {
-                T* const x = work_.data() + j * rows;
-                T const factor =
-                    -tau * (conjugated(v[0]) * x[k] + dot_product(v + 1, x + n_, k + 1));
-                x[k] += factor * v[0];
-                add_multiple(x + n_, v + 1, factor, k + 1);
-            }
-            column[k] = beta;
-        }
-        last_ = work_.data();
-        stride_ = rows;
-        Base::back_substitute(work_.data(), rows, columns, y);
-        auto* const to = reinterpret_cast<T*>(d.data());
-        for (std::size_t j = 0; j < n_; ++j) to[order_[j]] = j < columns ? y[j] : T(0);
-        return columns == n_;
+    /// The number of columns before the first of which at most this part is independent.
+    std::size_t count_regular(double part, std::size_t columns) const {
+        std::size_t k = 0;
+        while (k < columns &&
+               std::norm(r_[k * n_ + k]) > part * part * squared_norm(r_.data() + k * n_, k + 1))
+            ++k;
+        return k;
     }
 
-private:
+    double rounding_ = 0;
     std::vector<T> rhs_;
     std::vector<double> norms_, first_norms_;
     std::vector<T> work_;
@@ -284,10 +346,11 @@ public:
         n_ = n;
         for (std::size_t j = 0; j < n; ++j) {
             order_[j] = j;
-            for (std::size_t i = 0; i <= j; ++i)
-                normal_[j * n + i] = dot_product(a + i * m, a + j * m, m);
             gradient_[j] = dot_product(a + j * m, r, m);
         }
+        auto const stride = static_cast<std::ptrdiff_t>(m);
+        gemm(n, n, m, a, stride, 1, false, a, 1, stride, true, normal_.data(),
+            static_cast<std::ptrdiff_t>(n), false);
         rank_ = decompose(0, ones_, r_);
     }
     bool solve(double damping, std::span<double const> D, std::span<double> d) override {
@@ -324,7 +387,7 @@ private:
         return n_;
     }
 
-    std::vector<T> normal_, work_, gradient_; // upper triangles, by columns
+    std::vector<T> normal_, work_, gradient_; // by columns
     std::vector<double> ones_;
 };
 
