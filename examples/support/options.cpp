@@ -1,5 +1,6 @@
 #include <options.hpp>
 
+#include <algorithm>
 #include <sstream>
 #include <type_traits>
 #include <vector>
@@ -13,6 +14,17 @@ Options::~Options() = default;
 
 void Options::text(std::string const& name, std::string& value, std::string const& help) {
     app_->add_option("--" + name, value, help)->capture_default_str()->take_last();
+}
+
+void Options::choice(std::string const& name, std::string& value,
+    std::vector<std::string> const& words, std::string const& help) {
+    std::string list;
+    for (auto const& word : words) list += (list.empty() ? "" : ", ") + word;
+    auto* const option = app_->add_option("--" + name, value, help)->capture_default_str();
+    option->type_name("{" + list + "}")->take_last()->check([words, list](std::string const& text) {
+        bool const known = std::find(words.begin(), words.end(), text) != words.end();
+        return known ? std::string() : "'" + text + "' is none of " + list;
+    });
 }
 
 template <class T>

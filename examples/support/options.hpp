@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -39,6 +40,10 @@ public:
     ~Options();
 
     void text(std::string const& name, std::string& value, std::string const& help);
+
+    /// One of some words.
+    void choice(std::string const& name, std::string& value, std::vector<std::string> const& words,
+        std::string const& help);
 
     /// A double, an unsigned integer, or a std::vector<double> with commas between the numbers,
     /// none of them below `minimum` or above `maximum`.
