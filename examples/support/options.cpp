@@ -17,14 +17,16 @@ void Options::text(std::string const& name, std::string& value, std::string cons
 }
 
 void Options::choice(std::string const& name, std::string& value,
-    std::vector<std::string> const& words, std::string const& help) {
+    std::vector<std::string> const& choices, std::string const& help) {
     std::string list;
-    for (auto const& word : words) list += (list.empty() ? "" : ", ") + word;
+    for (auto const& each : choices) list += (list.empty() ? "" : ", ") + each;
     auto* const option = app_->add_option("--" + name, value, help)->capture_default_str();
-    option->type_name("{" + list + "}")->take_last()->check([words, list](std::string const& text) {
-        bool const known = std::find(words.begin(), words.end(), text) != words.end();
-        return known ? std::string() : "'" + text + "' is none of " + list;
-    });
+    option->type_name("{" + list + "}")
+        ->take_last()
+        ->check([choices, list](std::string const& text) {
+            bool const known = std::find(choices.begin(), choices.end(), text) != choices.end();
+            return known ? std::string() : "'" + text + "' is none of " + list;
+        });
 }
 
 template <class T>

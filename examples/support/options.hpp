@@ -41,9 +41,9 @@ public:
 
     void text(std::string const& name, std::string& value, std::string const& help);
 
-    /// One of some words.
-    void choice(std::string const& name, std::string& value, std::vector<std::string> const& words,
-        std::string const& help);
+    /// One of a few choices.
+    void choice(std::string const& name, std::string& value,
+        std::vector<std::string> const& choices, std::string const& help);
 
     /// A double, an unsigned integer, or a std::vector<double> with commas between the numbers,
     /// none of them below `minimum` or above `maximum`.

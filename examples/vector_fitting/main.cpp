@@ -47,7 +47,7 @@ struct Settings {
     }
 };
 
-/// Poles, residues and what is left far from all resonances.
+/// Poles, residues and the constant d.
 using Model = std::tuple<Complex, Complex, Real>;
 
 /// H at each of s.
@@ -66,7 +66,7 @@ Model with_resonance(Model const& model, Complex const& s, Complex const& misfit
 }
 
 /// The parameters with the least sum of squares from `start` on: all of them, or the linear ones,
-/// residues and rest.
+/// residues and d.
 auto fit(Complex const& s, Complex const& measured, Model const& start, bool keeps_poles) {
     return xg::least_squares(
         [&](Complex const& poles, Complex const& residues, Real const& rest) {
