@@ -118,7 +118,7 @@ double descend(Field& x, Real& curvature, Field const& masks, Real const& intens
         settings.iterations, {.label = "recovering", .interval = 0.1, .smoothing = 0});
     for (; steps < settings.iterations && !(error < settings.tolerance); ++steps) {
         Field const light = far_field(masks, x);
-        Real const loss = amplitudes ? Real(sum(square(abs(light) - amplitude)))
+        Real const loss = amplitudes ? sum(square(abs(light) - amplitude))
                                      : Real(mean(square(abs2(light) - intensity)) / 2.);
         if (!amplitudes) // small steps first, while the start is still crude
             curvature =
