@@ -3,7 +3,7 @@
 // rate depends on five neighbours of one chemical and on one place of the other. A plan finds that
 // out of the program, and each implicit step solves a system with it. Prigogine and Lefever,
 // "Symmetry breaking instabilities in dissipative systems II", 1968.
-// ctest: --size 48 --steps 150
+// ctest: --size 32 --steps 100
 
 #include <algorithm>
 #include <cmath>
