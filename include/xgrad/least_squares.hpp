@@ -5,7 +5,7 @@
 
 #include <xgrad/core/begin_headers.inc> // first
 
-#include <xgrad/least_squares/fit.hpp>
+#include <xgrad/least_squares/by_rows.hpp>
 #include <xgrad/xgrad.hpp>
 
 XGRAD_HAS_BODIES_ELSEWHERE(least_squares_hpp)

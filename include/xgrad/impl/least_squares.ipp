@@ -4,6 +4,7 @@
 
 #include <xgrad/core/begin_bodies.inc> // first
 
+#include <xgrad/impl/least_squares/by_rows.ipp>
 #include <xgrad/impl/least_squares/fit.ipp>
 #include <xgrad/impl/least_squares/robust_loss.ipp>
 

@@ -39,12 +39,16 @@ constexpr std::string_view choice_names(LeastSquaresMethod) {
     return "method: lm lmaccel dogleg gauss_newton";
 }
 /// How the linear least squares problem of a step is solved.
+/// - automatic: qr; of residuals by rows cholesky, or cg where the factors would be large.
 /// - qr: by Householder transformations of the Jacobian; with column pivoting where a column nearly
-///   depends on others.
-/// - cholesky: by the normal equations: faster, and half as many digits.
-/// - cg: by conjugate gradients with products J v and J^H w; no Jacobian is stored.
-enum class NormalSolver { qr, cholesky, cg };
-constexpr std::string_view choice_names(NormalSolver) { return "linear_solver: qr cholesky cg"; }
+///   depends on others. Not by rows.
+/// - cholesky: by the normal equations: faster, and half as many digits. By rows they are sparse.
+/// - cg: by conjugate gradients with products J v and J^H w; no Jacobian is stored. By rows on the
+///   Schur complement, preconditioned by its diagonal blocks.
+enum class NormalSolver { automatic, qr, cholesky, cg };
+constexpr std::string_view choice_names(NormalSolver) {
+    return "linear_solver: automatic qr cholesky cg";
+}
 
 namespace detail {
 template <class Scalars> inline constexpr bool has_integers = false;
@@ -82,8 +86,8 @@ struct LeastSquaresStep {
 
 /// Options of least_squares(), with SciPy's names.
 struct LeastSquaresOptions {
-    Choice<LeastSquaresMethod> method = LeastSquaresMethod::lm; // see there
-    Choice<NormalSolver> linear_solver = NormalSolver::qr;      // see there
+    Choice<LeastSquaresMethod> method = LeastSquaresMethod::lm;   // see there
+    Choice<NormalSolver> linear_solver = NormalSolver::automatic; // see there
     double ftol = 1e-8; // stops where the cost changes relatively by less; 0: never
     double xtol = 1e-8; // stops where |D d| is smaller relatively to |D x|; 0: never
     double gtol = 1e-8; // stops where the largest element of the gradient is smaller; 0: never
@@ -119,8 +123,10 @@ struct LeastSquaresSolution {
     std::string message;
     std::function<Tensor<double>(std::optional<double>)> covariance;
 };
+class RowSolver;
+/// `rows`: the solver of residuals by rows.
 LeastSquaresSolution minimize_squares(std::function<ResidualCall(TensorSpan)> const& residual,
-    TensorSpan x0, LeastSquaresOptions const& options);
+    TensorSpan x0, LeastSquaresOptions const& options, std::shared_ptr<RowSolver> rows = {});
 
 } // namespace detail
 

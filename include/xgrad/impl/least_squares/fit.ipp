@@ -43,7 +43,8 @@ private:
         for (std::size_t i = 0; i < now_.x.size(); i += w)
             if (fixed[i] == 0) columns_.push_back(i / w);
         std::size_t const n = columns_.size(), m = now_.values.size() / w;
-        if (options_.linear_solver == NormalSolver::cg)
+        if (rows_) solver_ = rows_;
+        else if (options_.linear_solver == NormalSolver::cg)
             solver_ = cg_ = std::make_shared<CgSolver>();
         else {
             jacobian_.resize(n * m * w);
@@ -54,13 +55,23 @@ private:
         norms_.resize(now_.x.size());
     }
     template <class T> void make_dense(std::size_t n) {
-        if (options_.linear_solver == NormalSolver::qr) solver_ = std::make_shared<QrSolver<T>>(n);
-        else solver_ = std::make_shared<CholeskySolver<T>>(n);
+        if (options_.linear_solver == NormalSolver::cholesky)
+            solver_ = std::make_shared<CholeskySolver<T>>(n);
+        else solver_ = std::make_shared<QrSolver<T>>(n);
     }
     /// The gradient, the scales and the solver for the parameters of now_.
     void linearize() {
         ++result_.njev;
-        if (cg_) {
+        if (rows_) {
+            weighted_ = now_.weighted;
+            column_norms_.resize(norms_.size());
+            rows_->linearize(now_, gradient_.data(), column_norms_.data());
+            for (std::size_t i = 0; i < norms_.size(); ++i)
+                norms_[i] = std::max(norms_[i] / 2, column_norms_[i]);
+            choose_numbers<double>();
+            rows_->choose(numbers_);
+            set_scales();
+        } else if (cg_) {
             cg_->of.emplace(now_);
             cg_->residual = weighted_ = now_.weighted;
             cg_->of->pull(weighted_.data(), gradient_.data());
@@ -68,10 +79,11 @@ private:
             choose_numbers<double>();
             cg_->at = numbers_;
             set_scales();
-            first_optimality_ = std::max(first_optimality_, optimality_);
-            cg_->tolerance = std::clamp(optimality_ / first_optimality_, 1e-6, 0.1);
         } else if (holomorphic_) linearize_dense<std::complex<double>>();
         else linearize_dense<double>();
+        first_optimality_ = std::max(first_optimality_, optimality_);
+        if (optimality_ > 0)
+            solver_->tolerance = std::clamp(optimality_ / first_optimality_, 1e-6, 0.1);
         solved_ = false;
     }
     template <class T> void linearize_dense() {
@@ -163,13 +175,14 @@ private:
             next_.x[numbers_[i]] += h * d_[i];
         }
         evaluate(next_);
-        Linearization of(now_);
-        of.push(v.data(), image.data());
+        if (rows_) rows_->push(v.data(), image.data());
+        else Linearization(now_).push(v.data(), image.data());
         for (std::size_t i = 0; i < image.size(); ++i) {
             double const weight = now_.weights.empty() ? 1 : now_.weights[i];
             image[i] = 2 / h * (weight * (next_.values[i] - now_.values[i]) / h - image[i]);
         }
-        of.pull(image.data(), v.data());
+        if (rows_) rows_->pull(image.data(), v.data());
+        else Linearization(now_).pull(image.data(), v.data());
         for (std::size_t i = 0; i < n; ++i) b[i] = -v[numbers_[i]] / 2;
         solver_->solve_again(b, acceleration_);
         return 2 * scaled_norm(acceleration_) <= longest * scaled_norm(d_); // false for NaN
@@ -316,13 +329,11 @@ private:
         result_.optimality = optimality_;
         double const squares = squared_norm(now_.weighted.data(), now_.weighted.size());
         result_.covariance = [solver = solver_, numbers = numbers_, n = now_.x.size(),
-                                 m = now_.values.size(), squares,
-                                 has_matrix = !cg_](std::optional<double> variance) {
-            if (!has_matrix) fail("covariance: linear_solver cg has no Jacobian: take qr");
+                                 m = now_.values.size(), squares](std::optional<double> variance) {
+            auto const inverse = solver->inverse();
             if (!variance && m <= numbers.size())
                 fail("covariance: ", m, " residuals for ", numbers.size(),
                     " parameters leave no degree of freedom: give the variance");
-            auto const inverse = solver->inverse();
             if (inverse.size() != numbers.size() * numbers.size())
                 fail("covariance: the Jacobian has rank ", solver->rank().first, " for ",
                     solver->rank().second, " parameters: some are not determined");
@@ -341,6 +352,7 @@ private:
     std::vector<std::size_t> numbers_; // the real numbers among them that the next step changes
     Reals jacobian_, weighted_;        // memory of the dense solvers
     Reals gradient_, norms_;           // of all real numbers; norms of columns, which fall slowly
+    Reals column_norms_;               // those of now_, by rows
     Reals d_, D_, newton_;             // of numbers_
     Reals acceleration_;               // likewise: what lmaccel adds to d_
     double base_ = 0, optimality_ = 0, first_optimality_ = 0;
@@ -352,8 +364,8 @@ private:
 
 XGRAD_FUNCTION LeastSquaresSolution minimize_squares(
     std::function<ResidualCall(TensorSpan)> const& residual, TensorSpan x0,
-    LeastSquaresOptions const& options) {
-    return SquaresMinimizer(residual, x0, options).run();
+    LeastSquaresOptions const& options, std::shared_ptr<RowSolver> rows) {
+    return SquaresMinimizer(residual, x0, options, std::move(rows)).run();
 }
 
 } // namespace xgrad::detail

@@ -45,6 +45,7 @@ struct Residuals {
     ResidualCall call;
     std::vector<double> x, values, weighted;
     std::vector<double> weights; // sqrt(rho') of each number; none without a loss
+    std::size_t rows = 0;        // each of so many rows is one residual; 0: each number is one
     double cost = 0;
 
     /// Computes all from `call`.
@@ -60,8 +61,9 @@ struct Residuals {
         weights.resize(values.size());
         std::size_t i = 0;
         for (auto const& y : call.outputs)
-            for (std::size_t const w = xgrad::is_complex(y.dtype()) ? 2 : 1,
-                                   last = i + y.numel() * w;
+            for (std::size_t const parts = xgrad::is_complex(y.dtype()) ? 2 : 1,
+                                   all = y.numel() * parts, w = rows ? all / rows : parts,
+                                   last = i + all;
                  i < last; i += w) {
                 auto const [rho, slope] =
                     loss(squared_norm(values.data() + i, w) / (f_scale * f_scale));
@@ -211,6 +213,20 @@ private:
     std::optional<ForwardPass> forward_;
 };
 
+/// The solver of residuals by rows: by_rows.hpp. It has the derivatives of the residuals, too.
+class RowSolver : public StepSolver {
+public:
+    virtual std::size_t rows() const = 0;
+    /// Computes J at this point, which must not change until the next call, the gradient of the
+    /// cost and the norms of the columns of J.
+    virtual void linearize(Residuals const& at, double* gradient, double* norms) = 0;
+    /// Prepares steps that change these numbers of x only.
+    virtual void choose(std::span<std::size_t const> numbers) = 0;
+    /// J v, and the transposed of J times w.
+    virtual void push(double const* v, double* to) = 0;
+    virtual void pull(double const* w, double* to) = 0;
+};
+
 /// By conjugate gradients on the normal equations, in the form that never squares J (CGLS).
 class CgSolver final : public StepSolver {
 public:
@@ -218,7 +234,6 @@ public:
     std::vector<double> gradient;    // J^T r
     std::vector<double> residual;    // r
     std::span<std::size_t const> at; // the numbers of x that d changes
-    double tolerance = 0.1;          // of the gradient of the linear problem
 
     bool solve(double damping, std::span<double const> D, std::span<double> d) override {
         std::size_t const n = d.size(), m = residual.size();
@@ -253,6 +268,9 @@ public:
         std::vector<double> image(residual.size());
         apply(d, image);
         return squared_norm(image.data(), image.size());
+    }
+    std::vector<double> inverse() override {
+        fail("covariance: linear_solver cg has no Jacobian: take qr");
     }
 
 private:

@@ -70,9 +70,11 @@ public:
     /// |J d|^2.
     virtual double squared_image(std::span<double const> d) = 0;
     /// The inverse of J^H J as a matrix of real numbers, row by row; empty where it is singular.
-    virtual std::vector<double> inverse() const { return {}; }
+    virtual std::vector<double> inverse() = 0;
     /// The rank of J, and the number of its columns.
     virtual std::pair<std::size_t, std::size_t> rank() const { return {}; }
+
+    double tolerance = 0.1; // of a solver that iterates: of the gradient of the linear problem
 };
 
 /// A solver with a Jacobian. J^H J = P R^H R P^T, where R is upper triangular and P a permutation.
@@ -98,7 +100,7 @@ public:
             add_multiple(image_.data(), r_.data() + j * n_, x[order_[j]], j + 1);
         return squared_norm(image_.data(), n_);
     }
-    std::vector<double> inverse() const override {
+    std::vector<double> inverse() override {
         if (rank_ < n_) return {};
         std::vector<T> u(n_ * n_), all(n_ * n_); // U = R^-1, by columns: P U U^H P^T
         for (std::size_t j = 0; j < n_; ++j) {

@@ -9,8 +9,8 @@ namespace xgrad::detail {
 class SquaresProblem {
 public:
     SquaresProblem(std::function<ResidualCall(TensorSpan)> const& residual, TensorSpan x0,
-        LeastSquaresOptions const& options)
-        : residual_(residual), options_(options), x0_(x0) {}
+        LeastSquaresOptions const& options, std::shared_ptr<RowSolver> rows)
+        : residual_(residual), options_(options), x0_(x0), rows_(std::move(rows)) {}
 
 protected:
     using Reals = std::vector<double>;
@@ -38,6 +38,7 @@ protected:
                     number_text(number));
         if (!(options_.f_scale > 0))
             fail("least_squares: f_scale must be positive, and is ", number_text(options_.f_scale));
+        if (rows_) now_.rows = rows_->rows();
         evaluate(now_);
         if (!std::isfinite(now_.cost))
             fail("least_squares: the residual is not finite at the start");
@@ -45,6 +46,7 @@ protected:
         decide_holomorphic();
     }
     void decide_holomorphic() {
+        if (rows_) return; // solved in real numbers
         auto const are_complex = [](Tensors const& all) {
             return std::ranges::all_of(
                 all, [](auto const& t) { return xgrad::is_complex(t.dtype()); });
@@ -125,6 +127,7 @@ protected:
     std::function<ResidualCall(TensorSpan)> const& residual_;
     LeastSquaresOptions const& options_;
     TensorSpan x0_;
+    std::shared_ptr<RowSolver> rows_; // of residuals by rows
     bool holomorphic_ = false;
     Reals lower_, upper_, scale_; // of all real numbers
     Residuals now_, next_;        // of the last step that was accepted, and of the one on trial
