@@ -59,6 +59,27 @@ TEST_CASE("vmap of transforms") {
     })));
 }
 
+TEST_CASE("jacobian and hessian take the examples as rows") {
+    D const x = some({3, 3}).detach();
+    auto const matrix = [](auto const& a) { return outer(vector(a), a) * sum(a); };
+    auto const by_loop = rows([&](int i) { return xg::jacobian(matrix, D(x(i))); });
+    for (auto const mode : {xg::Mode::forward, xg::Mode::reverse, xg::Mode::automatic})
+        CHECK(near(
+            xg::vmap([&](auto const& a) { return xg::jacobian(matrix, a, {.strategy = mode}); })(x),
+            by_loop));
+    auto const two = [](auto const& a, auto const& b) { return std::tuple(a * sum(b), dot(a, b)); };
+    auto const blocks = xg::vmap<0, xg::unmapped>([&](auto const& a, auto const& b) {
+        return xg::jacobian(two, std::tuple(a, b));
+    })(x, D(x(0)));
+    CHECK(near(std::get<1>(std::get<0>(blocks)), rows([&](int i) {
+        return xg::broadcast_to(unsqueeze(D(x(i)), 1), {3, 3});
+    })));
+    CHECK(near(std::get<1>(std::get<1>(blocks)), x));
+    CHECK(message_of<xg::GraphError>([&] {
+        xg::vmap([&](auto const& a) { return xg::jacobian(vector, a, {.rows = true}); })(x);
+    }).find("the examples are the rows") != std::string::npos);
+}
+
 TEST_CASE("transforms of vmap") {
     D const x = some({3, 3}).detach();
     auto const all = [](D const& a) { return sum(square(xg::vmap(number)(a))); };
@@ -177,6 +198,7 @@ TEST_CASE("no examples") {
     CHECK(xg::vmap([](auto const& a) { return outer(a, a).reshape(-1); })(none).shape() ==
           xg::Shape{0, 9});
     CHECK(xg::vmap(xg::grad(number))(none).shape() == xg::Shape{0, 3});
+    CHECK(xg::vmap(xg::hessian(number))(none).shape() == xg::Shape{0, 3, 3});
     CHECK(message_of<xg::ShapeError>([&] { xg::vmap(xg::looped(number))(none); }) ==
           "vmap: a function that is called for one example after the other needs one at least, and "
           "there are none (levels [0])");
