@@ -28,7 +28,7 @@ inline constexpr Holomorphic holomorphic{};
 
 namespace detail {
 
-template <class Options, class F, class... X> auto map_with(F const& f, X&&... x) {
+template <class Options, class F, class... X> auto map_numbers(F const& f, X&&... x) {
     using P = result_precision<R, widest_precision<typename operand_type<X>::precision...>>;
     constexpr bool is_callable =
         requires { f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...); };
@@ -49,6 +49,13 @@ template <class Options, class F, class... X> auto map_with(F const& f, X&&... x
             else return StandIn();
         }
     } else return StandIn();
+}
+template <class Options, class F, class... X> auto map_with(F const& f, X&&... x) {
+    constexpr bool has_operands = AnyOperand<X...>;
+    static_assert(has_operands,
+        "map: behind the function stand its operands: tensors or expressions, and numbers");
+    if constexpr (has_operands) return map_numbers<Options>(f, std::forward<X>(x)...);
+    else return StandIn();
 }
 template <class Options, class... X> auto map_with(WithBranches, X&&... x) {
     return map_with<typename Options::branching>(std::forward<X>(x)...);

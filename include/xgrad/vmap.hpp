@@ -165,9 +165,11 @@ auto vmap_call(F& f, VmapOptions const& options, X const&... x) {
                             std::is_invocable_v<F&, example_of<A> const&...>;
                         static_assert(takes_tensors,
                             "vmap: the function cannot be called with these arguments");
-                        warn_of_loop(
-                            "a function that takes Tensor, and not `auto const&`", *n.count);
-                        return result(loop_examples(f, a...));
+                        if constexpr (takes_tensors) {
+                            warn_of_loop(
+                                "a function that takes Tensor, and not `auto const&`", *n.count);
+                            return result(loop_examples(f, a...));
+                        }
                     }
                 },
                 arguments);

@@ -95,7 +95,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
         OldOperands old;
         if (recorded) {
             old.take(t, in.plan->read, flat.operands);
-            if (std::same_as<typename E::operation, Copy> && t.is_view())
+            if (std::same_as<typename decltype(flat)::F::operation, Copy> && t.is_view())
                 flat.operands[0] =
                     &old.overwritten(t); // CopySlices erases the gradient of the old values
             in = BoundOperands(table, flat.object(), flat.operands, true);

@@ -180,7 +180,7 @@ public:
     Batched& operator=(Batched const&) & = default;
     Batched& operator=(Batched&&) & noexcept = default;
     template <class X>
-    void operator=(X const&) && = delete; // vmap: write where(mask, y, x) in the place of x(i) = y
+    void operator=(X const&) && = delete; // vmap: write where(mask, y, x), or auto z = y
     ~Batched() = default;
 
     /// The tensor, or expression, of all examples; its first axes number them.
@@ -280,6 +280,14 @@ private:
 template <class V, class I> struct BatchedOrdered {
     V values;  // the elements
     I indices; // of the elements, along the axis
+};
+
+/// What a tensor changes to in place: one that all examples share has no value for each.
+template <class V, class... L>
+struct detail::FlattenedExpression<Batched<V, L...>> : FlattenedExpression<V> {
+    static_assert(
+        is_one_example<V>, "vmap: `w += x` of a w that all examples share; write auto y = w + x");
+    explicit FlattenedExpression(Batched<V, L...> const& x) : FlattenedExpression<V>(x.stacked()) {}
 };
 
 /// An elementwise operation on all examples: what express() calls.
