@@ -98,7 +98,7 @@ xgrad_add_document_source(optim document_sources docs/complex.md docs/tutorial.m
 xgrad_add_document_source(nn document_sources docs/data.md docs/hooks.md docs/layers.md docs/nn.md)
 xgrad_add_document_source(package document_sources docs/from_pytorch.md docs/package.md)
 if(xgrad_with_lapack)
-    xgrad_add_document_source(linalg document_sources docs/linalg.md docs/manifold.md)
+    xgrad_add_document_source(linalg document_sources docs/linalg.md docs/manifolds.md)
 endif()
 find_path(XGRAD_EIGEN_HEADERS Eigen/Core PATH_SUFFIXES eigen3)
 mark_as_advanced(XGRAD_EIGEN_HEADERS)

@@ -104,7 +104,7 @@ CHAPTERS = [
     ("Home", ["index.md"]),
     ("Tutorial", ["tutorial.md"]),
     ("Gallery", ["gallery.md"]),
-    ("How to", ["from_numpy.md", "from_pytorch.md", "from_jax.md", "from_xtensor.md", "from_eigen.md", "functional.md", "many.md", "map.md", "least_squares.md", "manifold.md", "implicit.md", "functions.md", "complex.md", "nn.md", "layers.md", "linalg.md",
+    ("How to", ["from_numpy.md", "from_pytorch.md", "from_jax.md", "from_xtensor.md", "from_eigen.md", "functional.md", "many.md", "map.md", "least_squares.md", "manifolds.md", "implicit.md", "functions.md", "complex.md", "nn.md", "layers.md", "linalg.md",
                 "data.md", "package.md", "distributed.md", "libraries.md"]),
     ("Autograd", ["autograd.md", "autograd/saved_tensors.md", "autograd/modes.md", "autograd/in_place.md", "autograd/hooks.md", "hooks.md", "autograd/kinks.md", "autograd/complex.md",
                   "autograd/threads.md", "autograd/errors.md", "autograd/differences.md"]),
