@@ -391,7 +391,7 @@ TEST_CASE("What has no solution says how far it was") {
         xg::linear_solve([](D const& x) { return -x; }, D({1., 2.}), {.linear = "cg"});
     }),
         "linear_solve: cg needs a positive definite operator, and a direction v of the solution "
-        "has v^T A v = -5"));
+        "has v^T A v = -1.25"));
     CHECK(has(thrown<xg::ConvergenceError>([&] {
         xg::linear_solve(
             [](D const& x) {
@@ -414,6 +414,79 @@ TEST_CASE("What has no solution says how far it was") {
             D({1., 2., 3.}), {.rows = true});
     }),
         "with .rows = true no row may depend on another one"));
+}
+
+TEST_CASE("Nothing that is not finite counts as a solution, and no unit is too small") {
+    auto const has_none = [](std::string const& part, auto const& call) {
+        CHECK(has(thrown<xg::ConvergenceError>(call), part));
+    };
+    D const one({1.});
+    has_none("root: no solution after 0 iterations: |F(x)| is 1e+300, where",
+        [&] { xg::root([](D const& x) { return exp(x) - 1e300; }, one); });
+    has_none("root: no solution after 0 iterations: |F(x)| is nan",
+        [&] { xg::root([](D const& x) { return x * x - 2.; }, D({NAN})); });
+    has_none("root: no solution after 0 iterations: |F(x)| is nan in row 1", [&] {
+        xg::root(
+            [](D const& x) {
+                return x * x - D({2., NAN, 3.});
+            },
+            xg::ones({3}), {.rows = true});
+    });
+    has_none("implicit: there is no derivative at a point that is no solution: |F(x)| is inf", [&] {
+        xg::implicit([](D const& x, D const& p) { return p * exp(x); })(
+            D({800.}), D({1.}, xg::requires_grad));
+    });
+    // singular before it is solved
+    has_none("root: no solution after 1 iterations: |F(x)| is 1, where 0 counts as 0, and the "
+             "linear system for a Newton step is singular",
+        [&] { xg::root([](D const& x) { return x * x + 1.; }, one); });
+    for (double const unit : {1e-200, 1e200})
+        CHECK(xg::root([&](D const& x) { return unit * (x * x - 2.); }, one).item() ==
+              doctest::Approx(std::sqrt(2.)));
+    for (auto const* method : {"dense", "cg", "gmres", "lsmr"}) {
+        CAPTURE(method);
+        D b({1e-200, 3e-200}, xg::requires_grad);
+        auto const twice = [](D const& x) { return 2. * x; };
+        D const x = xg::linear_solve(twice, b, {.linear = method});
+        CHECK(allclose(D(x * 1e200), D({0.5, 1.5})));
+        // a gradient that is not finite stays so
+        D const g =
+            xg::vjp([&](D const& c) { return xg::linear_solve(twice, c, {.linear = method}); }, b,
+                D({1., INFINITY}))
+                .second;
+        CHECK(std::isnan(g(0).item()));
+        CHECK(has(thrown<xg::Error>([&] {
+            xg::linear_solve(twice, D({1., INFINITY}), {.linear = method});
+        }),
+            "linear_solve: b is not finite"));
+    }
+    CHECK(has(
+        thrown<xg::Error>([&] { xg::root([](D const& x) { return x; }, one, {.x_scale = -1.}); }),
+        "root: tol and linear_tol must not be negative, and x_scale and restart must be positive"));
+}
+
+TEST_CASE("An equation whose function has a solution of another one") {
+    xg::manual_seed(11);
+    D const a = xg::randn({12, 3}), b = xg::randn({12});
+    auto const ridge = [&](D const& r) {
+        return xg::argmin(
+            [&](D const& w, D const& l) {
+                return sum(square(matmul(a, w) - b)) + exp(l) * sum(square(w));
+            },
+            xg::zeros({3}), r);
+    };
+    // the strength for which the weights have a given length
+    double const length = norm(ridge(D(0.3))).item();
+    auto const strength = [&](D const& t) {
+        return xg::root([&](D const& r, D const& u) { return norm(ridge(r)) - u; }, D(0.), t);
+    };
+    D const t(length, xg::requires_grad);
+    D const r = strength(t);
+    CHECK(r.item() == doctest::Approx(0.3));
+    double const e = 1e-5;
+    double const slope =
+        (strength(D(length + e)).item() - strength(D(length - e)).item()) / (2 * e);
+    CHECK(xg::grad(r, t).item() == doctest::Approx(slope).epsilon(1e-6));
 }
 
 TEST_CASE("Wrong shapes are one sentence") {

@@ -237,7 +237,7 @@ XGRAD_LAZY_BODY void LocalResidual::check(ImplicitProblem const& p) {
     auto const [norm, scale] = distance(p.options.x_scale);
     double const tol = tolerance(p.check_tol, parts.eps, 1. / 3);
     for (std::size_t r = 0; r < norm.size(); ++r)
-        if (!(norm[r] <= tol * scale[r]))
+        if (!std::isfinite(norm[r]) || !(norm[r] <= tol * scale[r]))
             fail<ConvergenceError>(p.name,
                 ": there is no derivative at a point that is no "
                 "solution: |F(x)| is ",

@@ -36,9 +36,22 @@ inline Reals row_products(Reals const& a, Reals const& b, std::size_t rows) {
         for (std::size_t i = r * size; i < (r + 1) * size; ++i) sums[r] += a[i] * b[i];
     return sums;
 }
+/// The lengths of the rows. A row whose squares are too large or too small is scaled first.
 inline Reals row_norms(Reals const& a, std::size_t rows) {
     Reals norms = row_products(a, a, rows);
-    for (auto& x : norms) x = std::sqrt(x);
+    std::size_t const size = rows ? a.size() / rows : 0;
+    for (std::size_t r = 0; r < rows; ++r) {
+        double largest = 0.;
+        if (!(norms[r] > 1e-290 && norms[r] < 1e290))
+            for (std::size_t i = r * size; i < (r + 1) * size; ++i)
+                if (!(std::abs(a[i]) <= largest)) largest = std::abs(a[i]);
+        if (largest > 0. && std::isfinite(largest)) {
+            norms[r] = 0.;
+            for (std::size_t i = r * size; i < (r + 1) * size; ++i)
+                norms[r] += a[i] / largest * (a[i] / largest);
+        } else largest = 1.;
+        norms[r] = largest * std::sqrt(norms[r]);
+    }
     return norms;
 }
 /// Each row becomes y = s x + t y; t is 1 where it is left out.
@@ -337,10 +350,23 @@ inline LinearMethod method_for(ImplicitProblem const& p, std::size_t size) {
            : p.is_symmetric ? LinearMethod::cg
                             : LinearMethod::gmres;
 }
+/// x with A x = b. Each row of b is scaled by a power of 2, so that its squares neither overflow
+/// nor vanish. The solution of a row that is not finite is NaN.
 inline Reals solve_linear(
     ImplicitProblem const& p, LinearSystem const& a, Reals const& b, double min_tol = 0.) {
     double const tol = p.options.linear_tol > 0. ? p.options.linear_tol : std::pow(a.eps, 0.75);
-    return LinearSolver(a, b, p.options, std::max(tol, min_tol)).solve(method_for(p, a.size));
+    Reals const norms = row_norms(b, a.rows);
+    auto const scaled = [&](Reals v, int sign, double if_not_finite) {
+        for (std::size_t i = 0; i < v.size(); ++i) {
+            double const norm = norms[i / a.size];
+            if (!std::isfinite(norm)) v[i] = if_not_finite;
+            else if (norm > 0.) v[i] = std::ldexp(v[i], sign * std::ilogb(norm));
+        }
+        return v;
+    };
+    Reals const right = scaled(b, -1, 0.);
+    LinearSolver solver(a, right, p.options, std::max(tol, min_tol));
+    return scaled(solver.solve(method_for(p, a.size)), 1, std::nan(""));
 }
 
 } // namespace xgrad::detail

@@ -31,17 +31,32 @@ struct Search {
         if (!all) count();
         return all;
     }
+    /// Ends where a row is not finite, or after the last iteration.
     void count() {
-        if (iterations++ == max_iterations) fail_here();
+        bool const is_last = iterations++ == max_iterations;
+        for (double const each : norm)
+            if (is_last || !std::isfinite(each)) fail_here();
     }
-    bool is_solution(std::size_t r) const { return norm[r] <= tol * scale[r]; }
-    [[noreturn]] void fail_here() const {
+    bool is_solution(std::size_t r) const {
+        return std::isfinite(norm[r]) && norm[r] <= tol * scale[r];
+    }
+    [[noreturn]] void fail_here(std::string_view reason = "") const {
         std::size_t worst = 0;
         for (std::size_t r = 0; r < parts.rows; ++r)
-            if (!is_solution(r) && (is_solution(worst) || !(norm[r] <= norm[worst]))) worst = r;
+            if (!is_solution(r) &&
+                (is_solution(worst) || norm[r] > norm[worst] || std::isnan(norm[r])))
+                worst = r;
         fail<ConvergenceError>(problem.name, ": no solution after ", iterations - 1,
             " iterations: |F(x)| is ", number_text(norm[worst], {3}), in_row(worst, parts.rows),
-            ", where ", number_text(tol * scale[worst], {3}), " counts as 0");
+            ", where ", number_text(tol * scale[worst], {3}), " counts as 0", reason);
+    }
+    /// The solution of a linear system; where it has none, the search ends.
+    Reals solved(LinearSystem const& a, Reals const& b, double min_tol) const {
+        try {
+            return solve_linear(problem, a, b, min_tol);
+        } catch (ConvergenceError const& e) {
+            fail_here(", and " + std::string(e.what() + problem.name.size() + 2));
+        }
     }
     /// Sets the rows of solutions to zeros.
     void clear_solutions(Reals& v) const {
@@ -81,6 +96,10 @@ struct Search {
 
 XGRAD_LAZY_BODY ImplicitProblem root_problem(std::string_view name, ImplicitProblem::Function f,
     ImplicitOptions const& options, bool is_given) {
+    if (!(options.tol >= 0) || !(options.linear_tol >= 0) || !(options.x_scale > 0) ||
+        options.restart == 0)
+        fail(name, ": tol and linear_tol must not be negative, and x_scale and restart must be "
+                   "positive");
     ImplicitProblem p{name};
     p.function = p.residual = std::move(f);
     p.options = options;
@@ -137,7 +156,7 @@ XGRAD_LAZY_BODY Tensors find_root(
         if (search.is_solution(local)) return search.tensors();
         Reals b = search.parts.pack(local.residual());
         search.clear_solutions(b);
-        Reals step = solve_linear(p, local.system("a Newton step", false), b, 1e-3);
+        Reals step = search.solved(local.system("a Newton step", false), b, 1e-3);
         for (auto& number : step) number = -number;
         search.move(
             step,
@@ -257,7 +276,10 @@ XGRAD_LAZY_BODY Tensors solve_system(
     };
     LinearSystem const system{
         p.name, "the solution", parts.rows, parts.size, parts.eps, product, adjoint};
-    auto const wanted = parts.pack(b), x = solve_linear(p, system, wanted);
+    auto const wanted = parts.pack(b);
+    for (double const number : wanted)
+        if (!std::isfinite(number)) fail(p.name, ": b is not finite");
+    auto const x = solve_linear(p, system, wanted);
     // The solver has seen A only as a linear function.
     auto difference = product(x);
     for (std::size_t i = 0; i < x.size(); ++i) difference[i] -= wanted[i];
