@@ -76,8 +76,7 @@ template <detail::TransformedFunction F> auto linearize(F&& f) {
         return detail::Transform<G, In>::template run<true>(
             "linearize", g, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
                 return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
-                           out = detail::without_tensors(out)]<detail::StructureLike... V>(
-                           V const&... v) {
+                           out = detail::without_tensors(out)]<class... V>(V const&... v) {
                     using Given = std::tuple<detail::structure<V>...>;
                     using Kept = std::remove_cvref_t<decltype(in)>;
                     constexpr bool single = std::same_as<Given, std::tuple<Kept>>;
