@@ -74,8 +74,8 @@ TEST_CASE("The functions of a manifold belong to each other") {
     xg::manual_seed(1);
     D const d = real_like({5, 3}), square_d = real_like({2, 4, 4});
     Z const z = complex_like({5, 3}), square_z = complex_like({2, 4, 4});
-    auto const check = [](auto const& m, auto const& like, int order = 2) {
-        CHECK(xg::check_manifold(m, like) == order);
+    auto const check = [](auto const& m, auto const& like) {
+        CHECK(xg::check_manifold(m, like) == 2);
         CHECK(order_of_expansion(m, like) > 2.7);
     };
     check(xg::Euclidean(), d), check(xg::Euclidean(), z);
@@ -85,14 +85,14 @@ TEST_CASE("The functions of a manifold belong to each other") {
     check(xg::Stiefel(), d), check(xg::Stiefel(), z);
     check(xg::Unitary(), square_d), check(xg::Unitary(), square_z);
     check(xg::SpecialUnitary(), square_d), check(xg::SpecialUnitary(), square_z);
-    check(xg::HermitianPositiveDefinite(), square_d, 1);
-    check(xg::HermitianPositiveDefinite(), square_z, 1);
+    check(xg::HermitianPositiveDefinite(), square_d);
+    check(xg::HermitianPositiveDefinite(), square_z);
     check(xg::FixedRank{2}, d), check(xg::FixedRank{2}, z);
     // functions on it do not change with the basis, which those of order_of_expansion() do
     CHECK(xg::check_manifold(xg::Grassmann(), d) == 2);
     CHECK(xg::check_manifold(xg::Grassmann(), z) == 2);
     CHECK(xg::check_manifold(xg::on(xg::Sphere(), xg::Stiefel(), xg::HermitianPositiveDefinite()),
-              std::tuple(d, z, square_d)) == 1);
+              std::tuple(d, z, square_d)) == 2);
 
     Z const u = xg::SpecialUnitary().random(square_z);
     CHECK(difference(xg::linalg::det(u), xg::ones<complex<double>>({2})) == "");
@@ -116,6 +116,33 @@ TEST_CASE("Dominant eigenspaces") {
     check_minimum<Z>([&](Z const& x) { return D(-inner(x * weights, matmul(c, x))); },
         xg::Stiefel().random(complex_like({40, 3})), xg::Stiefel(), -3 * v[39] - 2 * v[38] - v[37],
         {2000, 400, 200, 25});
+}
+
+TEST_CASE("Iterations of pymanopt's own example") {
+    // docs/quickstart.rst of pymanopt: numpy.random.seed(42), a symmetric matrix of 3 x 3, steepest
+    // descent from a random start. Printed are 23 rows, the start among them, until the gradient is
+    // below 1e-6, and the first row: cost 1.1041943339110254, gradient 0.565626470. Both and the
+    // norm determine the squares of the start's components along the eigenvectors.
+    D const a({{0.49671415, 0.69238278, 1.11345068}, {0.69238278, -0.23415337, 0.266648885},
+        {1.11345068, 0.266648885, -0.46947439}});
+    auto const [w, v] = xg::linalg::eigh(a);
+    double const f = -1.1041943339110254, g = 0.565626470 / 2;
+    D const moments = xg::stack({D(xg::ones({3})), w, D(w * w)});
+    D const x = matmul(v, D(sqrt(xg::linalg::solve(moments, D({1., f, g * g + f * f})))));
+    for (auto const* method : {"gradient", "conjugate_gradient", "lbfgs", "trust_region"}) {
+        CAPTURE(method);
+        std::vector<double> costs, gradients;
+        auto const found = xg::minimize([&](D const& y) { return D(-sum(y * matmul(a, y))); },
+            D(x / norm(x)), xg::on(xg::Sphere()),
+            {.method = method, .callback = [&](xg::MinimizeProgress const& p) {
+                 costs.push_back(p.value), gradients.push_back(p.grad_norm);
+             }});
+        CHECK(costs[0] == doctest::Approx(-f).epsilon(1e-8));
+        CHECK(gradients[0] == doctest::Approx(2 * g).epsilon(1e-8));
+        CHECK(found.converged);
+        CHECK(found.value == doctest::Approx(-1.5274168152255774).epsilon(1e-8));
+        CHECK(found.iterations <= 12); // pymanopt: 22
+    }
 }
 
 TEST_CASE("Procrustes and joint diagonalisation, unitary 64 x 64") {
@@ -348,6 +375,18 @@ TEST_CASE("What minimize refuses") {
         "positive",
         xg::Error);
     CHECK_THROWS_AS(run(D()), xg::Error);
+    CHECK_THROWS_WITH_AS(run(D({0.6, 0.8}), {.method = "newton"}),
+        "method: there is no 'newton', only gradient, conjugate_gradient, lbfgs, trust_region",
+        xg::Error);
+    auto const elements = [](D const& x) { return x * x; };
+    CHECK_THROWS_WITH_AS(xg::minimize(elements, D({0.6, 0.8}), xg::on(xg::Sphere())),
+        "minimize: the function must return one number, not shape [2]", xg::ShapeError);
+    auto const sum_of_squares = [](D const& x) { return sum(x * x); };
+    CHECK_THROWS_WITH_AS(xg::minimize(sum_of_squares, D({{1., 2.}, {2., 1.}}),
+                             xg::on(xg::HermitianPositiveDefinite())),
+        doctest::Contains("minimize: the point of shape [2, 2] is not on "
+                          "HermitianPositiveDefinite: linalg.cholesky: "),
+        xg::Error);
     CHECK_THROWS_WITH_AS(xg::FixedRank{4}.random(real_like({3, 5})),
         "FixedRank: matrices of shape [3, 5] have no rank 4", xg::ShapeError);
     CHECK_THROWS_WITH_AS(xg::Stiefel().random(real_like({2, 3})),
@@ -370,34 +409,99 @@ TEST_CASE("What minimize refuses") {
     CHECK(few.message.find("is above gtol after max_iter = 2 iterations.") != std::string::npos);
 }
 
-namespace {
+namespace wrong_manifolds {
 
+// each has one fault
 struct WithoutProjection : xg::Sphere {
     D project(D const&, D const& v) const { return v; }
+};
+struct HalfProjection : xg::Sphere {
+    D project(D const& x, D const& v) const { return v - 0.5 * x * sum(x * v); }
+};
+struct SlantedProjection : xg::Sphere {
+    D project(D const& x, D const& v) const {
+        D const n = x + D({0.1, 0., 0., 0.});
+        return v - x * (sum(n * v) / sum(n * x));
+    }
+};
+struct RandomOffTheSphere : xg::Sphere {
+    D random(D const& x) const { return xg::randn_like(x); }
 };
 struct WithoutNormalisation : xg::Sphere {
     D retract(D const& x, D const& v) const { return x + v * (1 + norm(x - 1.)); }
 };
-struct WithAnotherProduct : xg::Sphere {
+struct RetractionBeside : xg::Sphere {
+    D retract(D const& x, D const& v) const { return Sphere::retract(x, v) * (1. + sum(v * v)); }
+};
+struct NoTransport : xg::Sphere {
+    D transport(D const&, D const&, D const& v) const { return v; }
+};
+struct LongTransport : xg::Sphere {
+    D transport(D const&, D const& y, D const& v) const { return project(y, D(2. * v)); }
+};
+struct AsymmetricProduct : xg::Sphere {
+    double inner(D const&, D const& u, D const& v) const {
+        return sum(u * v).item() + u(0).item() * v(1).item();
+    }
+    D gradient(D const& x, D const& g) const { return project(x, g); }
+};
+struct NegativeProduct : xg::Sphere {
+    double inner(D const&, D const& u, D const& v) const { return -sum(u * v).item(); }
+    D gradient(D const& x, D const& g) const { return -project(x, g); }
+};
+struct AnotherProduct : xg::Sphere {
     double inner(D const&, D const& u, D const& v) const { return 2 * sum(u * v).item(); }
     D gradient(D const& x, D const& g) const { return project(x, g); }
 };
+struct NoGradient : xg::Sphere {
+    double inner(D const&, D const& u, D const& v) const { return sum(u * v).item(); }
+    D gradient(D const&, D const& g) const { return g; }
+};
+struct AsymmetricHessian : xg::Sphere {
+    D hessian(D const& x, D const& g, D const& h, D const& v) const {
+        return project(x, h) + project(x, g) * (sum(x * g) + v(0));
+    }
+};
+struct HessianOfAPlane : xg::Sphere {
+    D hessian(D const& x, D const&, D const& h, D const&) const { return project(x, h); }
+};
+// right, but of first order
+struct BentRetraction : xg::Sphere {
+    D retract(D const& x, D const& v) const {
+        return Sphere::retract(x, D(v + D({1., 0., 0., 0.}) * sum(v * v)));
+    }
+};
 
-} // namespace
+} // namespace wrong_manifolds
 
 TEST_CASE("check_manifold says what is wrong") {
+    using namespace wrong_manifolds;
+    xg::manual_seed(10);
     D const like = real_like({4});
-    auto const message = [&](auto const& m) {
+    auto const says = [](auto const& m, auto const& at, char const* text) {
+        std::string message;
         try {
-            xg::check_manifold(m, like);
-        } catch (xg::Error const& e) { return std::string(e.what()); }
-        return std::string();
+            xg::check_manifold(m, at);
+        } catch (xg::Error const& e) { message = e.what(); }
+        CAPTURE(message);
+        CHECK(message.find(text) != std::string::npos);
     };
-    auto const says = [&](auto const& m, char const* text) {
-        CAPTURE(message(m));
-        CHECK(message(m).find(text) != std::string::npos);
-    };
-    says(WithoutProjection(), "retract(x, t v) leaves x in another direction than v");
-    says(WithoutNormalisation(), "retract(x, t v) leaves x in another direction than v");
-    says(WithAnotherProduct(), "inner(x, gradient(x, g), v) is not Re sum conj(g) v");
+    says(WithoutProjection(), like, "retract(x, t v) leaves x in another direction than v");
+    says(HalfProjection(), like, "project(x, v) changes a tangent v");
+    says(SlantedProjection(), like, "project(x, v) is not the nearest tangent");
+    says(RandomOffTheSphere(), like, "random(x) is not on the manifold");
+    says(WithoutNormalisation(), like, "retract(x, t v) leaves x in another direction than v");
+    says(RetractionBeside(), like, "retract(x, v) is not on the manifold");
+    says(NoTransport(), like, "transport(x, y, v) is no tangent at y");
+    says(LongTransport(), like, "transport(x, x, v) is not v");
+    says(AsymmetricProduct(), like, "inner(x, u, v) is not inner(x, v, u)");
+    says(NegativeProduct(), like, "inner(x, v, v) is not positive");
+    says(AnotherProduct(), like, "inner(x, gradient(x, g), v) is not Re sum conj(g) v");
+    says(NoGradient(), like, "gradient(x, g) is no tangent");
+    says(AsymmetricHessian(), like, "hessian(x, g, h, v) is not symmetric");
+    says(HessianOfAPlane(), like,
+        "hessian(x, g, h, v) is not the second derivative along retract(x, t v)");
+    says(xg::on(xg::Sphere(), HalfProjection()), std::tuple(like, like),
+        "HalfProjection: project(x, v) changes a tangent v");
+    CHECK(xg::check_manifold(BentRetraction(), like) == 1);
 }

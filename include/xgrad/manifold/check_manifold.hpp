@@ -88,13 +88,23 @@ template <class M, class X> struct ManifoldTest {
         same("gradient(x, g) is no tangent", g.project(x, r), r);
         same("inner(x, gradient(x, g), v) is not Re sum conj(g) v", g.inner(x, r, v),
             usual_inner(a, v));
+        bool const is_second = !HasInnerProduct<M, X> && slope_of([&](double t) {
+            return length(g.project(x, line(t)));
+        }) > 2.8;
         if constexpr (TensorLike<X> && ConvertsHessians<M, X>) {
-            X const zero = multiple_of(0, a);
+            X const zero = multiple_of(0, a), bent = g.hessian(x, a, zero, v);
             same("hessian(x, g, h, v) is not symmetric", g.inner(x, g.hessian(x, a, zero, u), v),
-                g.inner(x, u, g.hessian(x, a, zero, v)));
+                g.inner(x, u, bent));
+            // Re sum conj(a) x along the retraction, against its expansion of second order
+            bool const fits = slope_of([&](double t) {
+                return std::abs(usual_inner(a, line(t)) - t * t / 2 * g.inner(x, bent, v));
+            }) > 2.8;
+            if (is_second && !fits)
+                fail("check_manifold: ", type_name<M>,
+                    ": hessian(x, g, h, v) is not the second derivative along retract(x, t v)");
+            if (HasInnerProduct<M, X> && fits) return 2;
         }
-        if constexpr (HasInnerProduct<M, X>) return 1;
-        else return slope_of([&](double t) { return length(g.project(x, line(t))); }) > 2.8 ? 2 : 1;
+        return is_second ? 2 : 1;
     }
 };
 
@@ -110,14 +120,22 @@ struct ManifoldCheckOptions {
 /// tangents, that `retract(x, t v)` is x + t v up to t^2, that `inner` is an inner product, and
 /// that `gradient` and `hessian` belong to it. Throws an Error that says what does not hold.
 /// Returns the order of the retraction: 2 if the component of `retract(x, t v)` - x - t v that is
-/// tangent at x is as small as t^3, else 1; with an inner product of its own always 1.
+/// tangent at x is as small as t^3, and with an inner product of its own if `hessian` is the
+/// second derivative along it; else 1. A product has the least of its parts.
 template <class M, class X>
 int check_manifold(M const& manifold, X const& like, ManifoldCheckOptions const& options = {}) {
     constexpr bool is_double = detail::has_double_precision<X>;
     static_assert(is_double, "check_manifold: `like` must be of double precision");
     if constexpr (is_double && detail::check_geometry<M, X>()) {
         NoGradGuard const off;
-        return detail::ManifoldTest<M, X>{{manifold}, options.tolerance}.run(like);
+        int parts = 2;
+        if constexpr (!detail::TensorLike<X>)
+            parts = detail::for_each_part<std::tuple_size_v<X>>([&](auto... i) {
+                return std::min({check_manifold(
+                    std::get<i.value>(manifold.parts), std::get<i.value>(like), options)...});
+            });
+        int const order = detail::ManifoldTest<M, X>{{manifold}, options.tolerance}.run(like);
+        return detail::TensorLike<X> ? order : parts;
     } else return 0;
 }
 

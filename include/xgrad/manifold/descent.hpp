@@ -12,6 +12,7 @@
 #include <limits>
 #include <optional>
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/manifold/geometry.hpp>
 
 namespace xgrad {
@@ -23,6 +24,9 @@ enum class Descent : std::uint8_t {
     lbfgs,              // a limited-memory quasi-Newton method
     trust_region        // Newton's method with products of the Hessian and a tangent
 };
+constexpr std::string_view choice_names(Descent) {
+    return "method: gradient conjugate_gradient lbfgs trust_region";
+}
 
 /// What a callback of minimize() gets before each iteration.
 struct MinimizeProgress {
@@ -33,10 +37,10 @@ struct MinimizeProgress {
 
 /// Options of minimize().
 struct MinimizeOptions {
-    Descent method = Descent::lbfgs; // how it minimises
-    std::int64_t max_iter = 1000;    // the number of iterations
-    double gtol = 1e-6;              // the norm of the Riemannian gradient at which it stops
-    std::int64_t history_size = 10;  // the steps that L-BFGS keeps
+    Choice<Descent> method = Descent::lbfgs; // or its name: "lbfgs"
+    std::int64_t max_iter = 1000;            // the number of iterations
+    double gtol = 1e-6;             // the norm of the Riemannian gradient at which it stops
+    std::int64_t history_size = 10; // the steps that L-BFGS keeps
     /// The largest radius of the trust region; 0 stands for the root of the number of elements. It
     /// begins with an eighth of that.
     double max_radius = 0;

@@ -30,6 +30,11 @@ template <Scalar T> Tensor<T> polar(Tensor<T> const& y) {
     for (int i = 0; i < 2; ++i) q = P(1.5) * q - P(0.5) * matmul(q, matmul(adjoint(q), q));
     return q;
 }
+/// l^-1 v l^-H for x = l l^H.
+template <class X> X whitened(X const& x, X const& v) {
+    X const l = linalg::cholesky(x);
+    return linalg::solve_triangular(l, adjoint(X(linalg::solve_triangular(l, v))));
+}
 /// Factors of the matrices of rank k that are nearest to y, y = u diag(s) vh.
 template <Scalar T> auto factors_of_rank(Tensor<T> const& y, std::size_t rank) {
     auto const k = static_cast<std::ptrdiff_t>(rank);
@@ -108,15 +113,16 @@ struct Grassmann : Stiefel {
 struct HermitianPositiveDefinite {
     template <class X> X project(X const&, X const& v) const { return detail::hermitian(v); }
     template <class X> X retract(X const& x, X const& v) const {
-        return detail::hermitian(X(x + v + 0.5 * matmul(v, linalg::solve(x, v))));
+        X const half = linalg::solve_triangular(linalg::cholesky(x), v);
+        return detail::hermitian(X(x + v + 0.5 * matmul(adjoint(half), half)));
     }
     /// An isometry: with the Cholesky factors of x and y.
     template <class X> X transport(X const& x, X const& y, X const& v) const {
         X const l = linalg::cholesky(y);
-        return matmul(matmul(l, whitened(x, v)), adjoint(l));
+        return matmul(matmul(l, detail::whitened(x, v)), adjoint(l));
     }
     template <class X> double inner(X const& x, X const& u, X const& v) const {
-        return detail::usual_inner(whitened(x, u), whitened(x, v));
+        return detail::usual_inner(detail::whitened(x, u), detail::whitened(x, v));
     }
     template <class X> X gradient(X const& x, X const& g) const {
         return matmul(matmul(x, detail::hermitian(g)), x);
@@ -128,13 +134,6 @@ struct HermitianPositiveDefinite {
         X const a = randn_like(x);
         return matmul(a, adjoint(a)) / static_cast<precision_of<typename X::scalar>>(x.shape(-1)) +
                eye<typename X::scalar>(x.shape(-1));
-    }
-
-private:
-    /// l^-1 v l^-H for x = l l^H.
-    template <class X> static X whitened(X const& x, X const& v) {
-        X const l = linalg::cholesky(x);
-        return linalg::solve_triangular(l, adjoint(X(linalg::solve_triangular(l, v))));
     }
 };
 

@@ -91,7 +91,7 @@ template <class X> struct Minimizer {
             !(options.max_radius >= 0))
             fail("minimize: max_iter, gtol and max_radius must not be negative, and history_size "
                  "must be positive");
-        switch (options.method) {
+        switch (Descent{options.method}) {
         case Descent::gradient:
             return loop(SteepestDescent(), x0);
         case Descent::conjugate_gradient:
@@ -131,16 +131,23 @@ template <class X> struct Minimizer {
     }
 };
 
+/// f(x), which must be one number, and its gradient.
+template <class F, class X> std::pair<double, X> value_and_gradient_of(F& f, X const& x) {
+    auto const [value, gradient] = Transform<F, X>::value_and(
+        "minimize", f, x, {}, [](auto const& e, auto products, auto const&, auto const&) {
+            if (e.outputs[0].numel() != 1)
+                fail<ShapeError>("minimize: the function must return one number, not shape ",
+                    e.outputs[0].shape());
+            vector_jacobian_product(e, {}, products);
+        });
+    return {static_cast<double>(value.item()), X(gradient)};
+}
 /// A Minimizer of f, which it refers to.
 template <class X, class F>
 Minimizer<X> minimizer(F& f, AnyManifold<X> const& manifold, MinimizeOptions const& options) {
-    return {manifold, options,
+    return {manifold, options, [&f](X const& x) { return value_and_gradient_of(f, x); },
         [&f](X const& x) {
-            auto const [value, g] = value_and_grad(f, x);
-            return std::pair(static_cast<double>(value.item()), X(g));
-        },
-        [&f](X const& x) {
-            auto const g = [&f](X const& at) { return X(value_and_grad(f, at).second); };
+            auto const g = [&f](X const& at) { return value_and_gradient_of(f, at).second; };
             return std::function<X(X const&)>(linearize(g, x).second);
         }};
 }
