@@ -20,6 +20,18 @@ template <class T> T rosenbrock(T x, T y) {
 double error(double a, double b) { return std::abs(a - b) / (1 + std::abs(b)); }
 } // namespace
 
+TEST_CASE("numbers beside nested dual numbers") {
+    using Twice = Dual<Dual<double>>;
+    auto const second = [](auto f, double at) {
+        Twice const y = f(Twice::variable(Dual<double>::variable(at)));
+        return y.tangent[0].tangent[0];
+    };
+    CHECK(second([](auto x) { return x * x * x / 2.; }, 1.5) == doctest::Approx(4.5));
+    CHECK(second([](auto x) { return 2. / x; }, 1.5) == doctest::Approx(4 / 3.375));
+    CHECK(second([](auto x) { return pow(x, 3.) + atan2(x, 1.); }, 1.5) ==
+          doctest::Approx(9 - 3 / (3.25 * 3.25)));
+}
+
 TEST_CASE("gradient and Hessian of a function of numbers") {
     using D = Dual<double, 2>;
     auto const f = rosenbrock(D::variable(0.5, 0), D::variable(2., 1));

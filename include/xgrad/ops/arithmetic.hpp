@@ -67,14 +67,13 @@ XGRAD_INLINE auto operator*(A&& a, B&& b) {
 struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
     static constexpr std::string_view written = "/";
     XGRAD_INLINE auto value(auto a, auto b) const { return a / b; }
-    XGRAD_INLINE auto factor(auto b) const { return reciprocal(b); }
+    XGRAD_INLINE auto factor(auto b) const {
+        if constexpr (Number<decltype(b)>) return decltype(b)(1) / b; // beside a Dual of a Dual
+        else return reciprocal(b);
+    }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return factor(b); }
-    XGRAD_INLINE auto partial(wrt<1> by, auto y, auto a, auto b) const {
-        return partial(by, y, a, b, factor(b));
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto, auto factor) const {
-        return -(y * factor);
-    }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return -(y * factor(b)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto, auto r) const { return -(y * r); }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
