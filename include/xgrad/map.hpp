@@ -36,9 +36,7 @@ template <class Options, class F, class... X> auto map_numbers(F const& f, X&&..
                                "type; it must be a template: [](auto x, auto y) { return x * y; }");
     if constexpr (is_callable) {
         using Result = decltype(f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...));
-        if constexpr (SeveralNumbers<Result>)
-            return map_several<Options, Result, P>(
-                std::type_identity<Types<mapped_kind<X>...>>{}, f, x...);
+        if constexpr (SeveralNumbers<Result>) return map_several<Options, Result, P>(f, x...);
         else {
             constexpr bool is_number = Number<Result> || requires { PartOf<Result>::is_part; };
             static_assert(is_number,

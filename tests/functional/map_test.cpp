@@ -202,6 +202,28 @@ TEST_CASE("several results, in one call of the function") {
     CHECK(difference(z.grad(), Z({3. + 4.i}), 1e-14) == "");
 }
 
+TEST_CASE("a function with several results computes the expressions of its operands") {
+    D const a = leaf(D({1., 2., 3.})), b = leaf(D(0.5));
+    xg::Tensor<std::int64_t> const n({1, 2, 3});
+    auto const f = [](auto x, auto y, auto z) { return std::pair(x * y, x - z); };
+    auto const [p, q] = xg::map(f, sin(a) * b + 2., n, 3);
+    auto const x = sin(a) * b + 2.;
+    CHECK(difference(p, D(x * n), 1e-15) == "");
+    CHECK(difference(q, D(x - 3.), 1e-15) == "");
+    CHECK(p.grad_fn() == q.grad_fn());
+    CHECK(p.grad_fn()->next_edges().size() == 3); // a, b and n
+    sum(p * q).backward();
+    auto const slope = (2. * x - 3.) * n;
+    CHECK(difference(a.grad(), D(slope * cos(a) * b), 1e-14) == "");
+    CHECK(difference(b.grad(), sum(slope * sin(a)), 1e-14) == "");
+    auto const [g, h] = xg::map(xg::with_branches, f, where(a > 1.5, a * a, 1.), a / 2., 0.);
+    CHECK(difference(D(g + h), D(where(a > 1.5, a * a, 1.) * (a / 2. + 1.)), 1e-15) == "");
+    auto const loss = [&](D const& t) { return sum(std::get<0>(xg::map(f, exp(t), t * t, 1.))); };
+    CHECK(difference(xg::hessian(loss, D({0.5, 1.})),
+              xg::hessian([](D const& t) { return sum(exp(t) * t * t); }, D({0.5, 1.})),
+              1e-13) == "");
+}
+
 TEST_CASE("functions have constants of their own, and call others that their arguments find") {
     D const x = leaf(D({1., 2.}));
     mine::Offset const offset{3};
