@@ -52,6 +52,14 @@ int main(int argc, char** argv) {
             },
             u(), u(), u());
         row(
+            "map, 4 Newton iterations",
+            [](auto a, auto b) {
+                auto x = b;
+                for (int i = 0; i < 4; ++i) x = x - (x * x * x - a) / (3. * x * x + 1.);
+                return x;
+            },
+            u(), u());
+        row(
             "map, Black-Scholes",
             [](auto s, auto k, auto t, auto v) {
                 auto const q = v * sqrt(t), d = (log(s / k) + 0.5 * v * v * t) / q;
