@@ -233,6 +233,12 @@ TEST_CASE("by rows: errors") {
     CHECK_THROWS_WITH_AS(
         xg::least_squares(xg::by_rows([](D const& a) { return D(log(a - 5.)); }, I({0, 1})), x),
         "least_squares: the residual is not finite at the start", xg::Error);
+    CHECK_THROWS_WITH_AS(xg::least_squares(xg::by_rows(square_of, I({0, 1})), D()),
+        "by_rows: parameter 0 is undefined", xg::Error);
+    CHECK_THROWS_WITH_AS(
+        xg::least_squares(square_of, D()), "least_squares: parameter 0 is undefined", xg::Error);
+    CHECK_THROWS_WITH_AS(xg::least_squares(xg::by_rows(square_of, I()), x),
+        doctest::Contains("by_rows: argument 0 is undefined"), xg::Error);
     D const many = xg::ones({20000});
     auto const r =
         xg::least_squares(xg::by_rows(square_of, xg::arange<std::int64_t>(20000)), D(many * 2.));

@@ -294,6 +294,8 @@ private:
 
 XGRAD_LAZY_BODY std::shared_ptr<RowSolver> row_solver(
     std::span<RowIndex const> indices, TensorSpan x0, NormalSolver solver) {
+    check_defined("by_rows", "parameter", x0);
+    for (auto const& index : indices) check_defined("by_rows", index);
     return std::make_shared<BlockSolver<>>(indices, x0, solver);
 }
 

@@ -365,6 +365,7 @@ private:
 XGRAD_FUNCTION LeastSquaresSolution minimize_squares(
     std::function<ResidualCall(TensorSpan)> const& residual, TensorSpan x0,
     LeastSquaresOptions const& options, std::shared_ptr<RowSolver> rows) {
+    check_defined("least_squares", "parameter", x0);
     return SquaresMinimizer(residual, x0, options, std::move(rows)).run();
 }
 
