@@ -58,16 +58,26 @@ auto const distance = [](auto ax, auto ay, auto az, auto bx, auto by, auto bz) {
 };
 
 template <class F> void beside_rows_by_hand(char const* name, F f, Real const& x) {
-    auto const hand = [x] {
-        Real j = xg::empty<double>(x.shape());
-        by_hand(x.data(), x.shape()[0], j.mutable_data());
-        return j;
+    std::size_t const rows = x.shape()[0];
+    Real const reused = xg::empty<double>(x.shape());
+    auto const hand_into = [=](double* j) {
+        by_hand(x.data(), rows, j);
+        return j[0];
     };
-    check(name, xg::jacobian(f, x, {.rows = true}), hand(), 1e-12);
-    bench::Case(name, x.shape()[0])
-        .peer("hand", [=] { return hand().data()[0]; })
-        .xgrad([=] { return xg::jacobian(f, x, {.rows = true}).data()[0]; })
-        .at_most(1.5);
+    auto const hand_new = [=] {
+        return hand_into(std::make_unique_for_overwrite<double[]>(6 * rows).get());
+    };
+    auto const hand_reused = [=] { return hand_into(Real(reused).mutable_data()); };
+    hand_reused();
+    check(name, xg::jacobian(f, x, {.rows = true}), reused, 1e-12);
+    auto const row = [=](std::string const& peer, auto const& hand) {
+        bench::Case(name, rows)
+            .peer(peer, hand)
+            .xgrad([=] { return xg::jacobian(f, x, {.rows = true}).data()[0]; })
+            .at_most(1.5);
+    };
+    row("hand, new[]", hand_new);
+    row("hand, reused", hand_reused);
 }
 
 int main(int argc, char** argv) {

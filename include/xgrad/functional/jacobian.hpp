@@ -62,8 +62,9 @@ struct Problems {
         return shape;
     }
 };
-/// Zeros for the derivatives of each output with respect to each input.
-XGRAD_LAZY std::vector<Tensors> zero_blocks(Evaluation const& e, Problems const& problems);
+/// Zeros for the derivatives of all outputs by all inputs, or memory if so many will be written.
+XGRAD_LAZY std::vector<Tensors> zero_blocks(
+    Evaluation const& e, Problems const& problems, std::size_t written = 0);
 /// The derivatives of one output with respect to all inputs.
 XGRAD_LAZY [[gnu::cold]] Tensors reverse_rows(
     Evaluation const& e, Problems const& problems, std::size_t index);

@@ -36,6 +36,7 @@ protected:
         16; // calls in which a kernel adds to a buffer before it is flushed: more would lose digits
     static constexpr std::size_t block_bytes = 8192;  // of one operand in a box of several rows
     static constexpr std::size_t longest_part = 1024; // elements of a part of a row
+    static constexpr std::size_t strided_part = 256;  // so that columns share rows in the L1 cache
     static constexpr std::size_t shortest_row = 128;  // for calls row by row
     static constexpr std::size_t streamed_part =
         1024; // bytes in a box; more non-temporal stores would fill the store buffer

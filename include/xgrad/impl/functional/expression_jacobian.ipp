@@ -131,7 +131,7 @@ private:
     }
     void write(FusedNode& node, std::vector<Entries> const& all) {
         NodeLock const lock(node);
-        if (blocks_.empty()) blocks_ = zero_blocks(e_, problems_);
+        if (blocks_.empty()) blocks_ = zero_blocks(e_, problems_, all.size() * numel(node.space()));
         std::vector<AnyArray> into(node.operand_count());
         OperandMask wanted = 0;
         for (auto const& one : all) {

@@ -11,8 +11,7 @@ XGRAD_LAZY_BODY AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imagina
     if (!xgrad::is_complex(type.dtype)) return a;
     Strides twice = a.strides;
     for (auto& step : twice) step *= 2;
-    Shape shape = a.shape;
-    a.set_view(std::move(shape), std::move(twice),
+    a.set_view(Shape(a.shape), std::move(twice),
         imaginary ? static_cast<std::ptrdiff_t>(type.size / 2) : 0);
     return a;
 }
@@ -27,19 +26,23 @@ XGRAD_LAZY_BODY void copy_parts(
 }
 
 XGRAD_LAZY_BODY void set_unit(AnyTensor const& t, std::size_t place, bool imaginary) {
-    if (xgrad::is_complex(t.dtype())) place = 2 * place + imaginary;
-    auto* const data = t.impl().array.data;
-    if (is_single(t.dtype())) reinterpret_cast<float*>(data)[place] = 1;
-    else reinterpret_cast<double*>(data)[place] = 1;
+    auto* const parts = t.impl().array.data + place * t.impl().type->size;
+    if (is_single(t.dtype())) reinterpret_cast<float*>(parts)[imaginary] = 1;
+    else reinterpret_cast<double*>(parts)[imaginary] = 1;
 }
 
-XGRAD_LAZY_BODY std::vector<Tensors> zero_blocks(Evaluation const& e, Problems const& problems) {
+XGRAD_LAZY_BODY std::vector<Tensors> zero_blocks(
+    Evaluation const& e, Problems const& problems, std::size_t written) {
+    auto const size_of = [&](TensorSpan all) { return count_directions(all, false, problems); };
+    bool const all = written == problems.count * size_of(e.outputs) * size_of(e.inputs);
     std::vector<Tensors> blocks(e.outputs.size());
     for (std::size_t k = 0; k < blocks.size(); ++k)
         for (auto const& x : e.inputs) {
             Shape shape = e.outputs[k].shape();
             for (auto const n : problems.part_of(x.shape())) shape.push_back(n);
-            blocks[k].push_back(x.impl().type->filled(shape, 0));
+            auto const& type = *x.impl().type;
+            blocks[k].push_back(all ? AnyTensor(TensorImpl::make(type, {shape, type.size}))
+                                    : type.filled(shape, 0));
         }
     return blocks;
 }
@@ -152,16 +155,16 @@ XGRAD_LAZY_BODY std::vector<Tensors> jacobian_blocks(
         fail<GraphError>(
             e.transform, ": create_graph or strict and Mode::forward are not supported together");
     Problems const problems = options.rows ? rows_of(e) : Problems();
-    if (options.strategy == Mode::automatic && !must_reverse && !anomaly.functions)
+    bool const chooses = options.strategy == Mode::automatic && !must_reverse && !anomaly.functions;
+    if (chooses)
         if (auto blocks = ExpressionJacobian<>(e, problems).run(); !blocks.empty()) return blocks;
     if (options.rows) check_rows(e, problems);
     if (options.strategy == Mode::forward) {
         ForwardPass pass(e.inputs, e.outputs);
         return forward_columns(e, problems, pass);
     }
-    if (options.strategy == Mode::automatic && !must_reverse && !anomaly.functions &&
-        count_directions(e.inputs, true, problems) <
-            count_directions(e.outputs, false, problems) + is_symmetric)
+    if (chooses && count_directions(e.inputs, true, problems) <
+                       count_directions(e.outputs, false, problems) + is_symmetric)
         if (ForwardPass pass(e.inputs, e.outputs); !pass.prefers_reverse()) try {
                 return forward_columns(e, problems, pass);
             } catch (GraphError const&) {
@@ -184,20 +187,14 @@ XGRAD_LAZY_BODY Tensors recorded_gradient(Evaluation const& e, bool rows) {
     Tensors gradient(e.inputs.size());
     AnyTensor const ones = y.impl().type->filled(y.shape(), 1);
     pull_back(e, {&ones, 1}, true, true, gradient);
-    for (std::size_t i = 0; i < gradient.size(); ++i) {
-        auto& g = gradient[i];
-        if (e.strict && !g.defined())
-            fail<GraphError>(e.transform,
-                ": The output of the user-provided function is independent of input ", i,
-                ". This is not allowed in strict mode.");
-        if (e.strict && !g.requires_grad())
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+        if (e.strict && gradient[i].defined() && !gradient[i].requires_grad())
             fail<GraphError>(e.transform,
                 ": the jacobian of the user-provided function with respect to input ", i,
                 " does not require gradients. This is not allowed in strict mode. You should "
                 "ensure that your function is twice differentiable and the jacobian "
                 "depends on the inputs (this would be violated by a linear function for example).");
-        if (!g.defined()) g = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
-    }
+    fill_in(e, "The output of the user-provided function", "jacobian", gradient);
     return gradient;
 }
 

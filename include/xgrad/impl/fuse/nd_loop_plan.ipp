@@ -106,7 +106,7 @@ XGRAD_FUNCTION void NdLoopPlan::choose_box() {
             else if (walk.operand.from >= 0 && walk.operand.reduces)
                 longest = std::min(longest, max_summed);
             else if (!(walk.operand.from >= 0 || (walk.direct && walk.stride[0] == 1)))
-                longest = std::min(longest, longest_part);
+                longest = std::min(longest, walk.stride[0] > 1 ? strided_part : longest_part);
             if (is_transposed(walk))
                 side = std::max(side, square_side(walk.operand.transfer->element));
         }
