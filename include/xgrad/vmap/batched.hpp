@@ -282,12 +282,15 @@ template <class V, class I> struct BatchedOrdered {
     I indices; // of the elements, along the axis
 };
 
-/// What a tensor changes to in place: one that all examples share has no value for each.
-template <class V, class... L>
-struct detail::FlattenedExpression<Batched<V, L...>> : FlattenedExpression<V> {
+/// Stands for what a tensor that all examples share becomes in place: it has no value for each.
+template <class V, class... L> struct detail::FlattenedExpression<Batched<V, L...>> {
     static_assert(
         is_one_example<V>, "vmap: `w += x` of a w that all examples share; write auto y = w + x");
-    explicit FlattenedExpression(Batched<V, L...> const& x) : FlattenedExpression<V>(x.stacked()) {}
+    using F = V;
+    static RecordTable const& table;
+    AnyTensor const* operands[V::operand_count];
+    explicit FlattenedExpression(Batched<V, L...> const&);
+    void const* object() const;
 };
 
 /// An elementwise operation on all examples: what express() calls.
