@@ -297,7 +297,7 @@ private:
         double const length = scaled_norm(d_), damping = damping_;
         // Where rounding errors hide a decrease, steps converge as long as each is shorter.
         bool const is_hidden = predicted > 0 && predicted < 1e-12 * now_.cost &&
-                               std::abs(decrease) < 1e-12 * now_.cost &&
+                               std::abs(decrease) < 1e-9 * now_.cost &&
                                length < 0.95 * last_length_;
         bool const accepted = (rho > 1e-3 && decrease > 0) || is_hidden;
         bool const small_change = accepted && rho > 0.25 && decrease < options_.ftol * now_.cost,

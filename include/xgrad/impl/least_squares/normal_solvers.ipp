@@ -160,25 +160,6 @@ template <class T> T make_reflection(T* x, std::size_t n, double& tau) {
 template <class T>
 void reflect_columns(
     T const* v, double tau, std::size_t n, T* x, std::size_t stride, std::size_t count) {
-    if constexpr (std::same_as<T, double>) // four columns for each load of v
-        for (; count >= 4; count -= 4, x += 4 * stride) {
-            double *const a = x, *const b = a + stride, *const c = b + stride,
-                          *const d = c + stride;
-            double s[4] = {};
-            for (std::size_t i = 0; i < n; ++i) {
-                s[0] += v[i] * a[i];
-                s[1] += v[i] * b[i];
-                s[2] += v[i] * c[i];
-                s[3] += v[i] * d[i];
-            }
-            for (double& each : s) each *= -tau;
-            for (std::size_t i = 0; i < n; ++i) {
-                a[i] += s[0] * v[i];
-                b[i] += s[1] * v[i];
-                c[i] += s[2] * v[i];
-                d[i] += s[3] * v[i];
-            }
-        }
     for (; count > 0; --count, x += stride) add_multiple(x, v, -tau * dot_product(v, x, n), n);
 }
 
