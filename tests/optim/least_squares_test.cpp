@@ -269,6 +269,8 @@ TEST_CASE("errors of least_squares") {
     D const x({0., 2.});
     CHECK_THROWS_WITH_AS(xg::least_squares([](D const& y) { return D(log(y - 5.)); }, x),
         "least_squares: the residual is not finite at the start", xg::Error);
+    CHECK_THROWS_WITH_AS(xg::least_squares([](D const& y) { return D(sqrt(y)); }, x),
+        "least_squares: the derivative of the residual is not finite at the start", xg::Error);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.lower = 1.}),
         "least_squares: a parameter starts at 0, outside of its bounds 1 and inf", xg::Error);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.upper = D({1., 2., 3.})}),
@@ -303,6 +305,9 @@ TEST_CASE("errors of least_squares") {
         xg::least_squares([&](D const& y) { return ++calls > 1 ? D(sum(y) - 7.) : D(y - 1.); }, x),
         "least_squares: the residual had shape [2] at first and now []: it must not change",
         xg::ShapeError);
+    CHECK_THROWS_WITH_AS(
+        xg::least_squares([&](D const& y) { return std::vector<D>(calls++ > 2 ? 1 : 2, y); }, x),
+        "least_squares: the residual returned 2 tensors at first and now 1", xg::ShapeError);
     auto const singular = [](D const& y) { return D(y(0) + y(1) - D({1., 2., 3.})); };
     CHECK_THROWS_WITH_AS(xg::least_squares(singular, D({0., 5.}), {.method = "gauss_newton"}),
         "least_squares: the Jacobian has rank 1 for 2 parameters, so that the step of gauss_newton "

@@ -14,7 +14,14 @@ public:
     LeastSquaresSolution run() {
         start();
         std::size_t const max_nfev = options_.max_nfev ? options_.max_nfev : 200 * now_.x.size();
-        for (linearize(); !result_.success; ++result_.nit) {
+        linearize();
+        if (!std::isfinite(optimality_))
+            fail("least_squares: the derivative of the residual is not finite at the start");
+        for (; !result_.success; ++result_.nit) {
+            if (!std::isfinite(optimality_)) {
+                result_.message = "not converged: the derivative of the residual is not finite";
+                break;
+            }
             if (optimality_ <= options_.gtol) {
                 converged("the largest element of the gradient, " + number_text(optimality_) +
                           ", is at most gtol");
@@ -124,7 +131,7 @@ private:
                 if (x <= lower_[i] && g > 0) continue;
                 if (x >= upper_[i] && g < 0) continue;
                 numbers_.push_back(i);
-                optimality_ = std::max(optimality_, std::abs(g));
+                optimality_ = std::isfinite(g) ? std::max(optimality_, std::abs(g)) : infinity;
             }
         d_.resize(numbers_.size());
         D_.resize(numbers_.size());
