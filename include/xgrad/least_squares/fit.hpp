@@ -7,9 +7,10 @@
 // Gradients: `grad` of the result is that of the cost, dL/dRe + i dL/dIm. The result itself is not
 // recorded.
 // Errors: ShapeError for options of other shapes than the parameters, and for residuals whose
-// shapes change; Error for residuals that are not finite at the start, bounds that exclude the
-// start, and a singular system in the method gauss_newton and in covariance(). A residual that does
-// not take the parameters does not compile.
+// shapes change; Error for residuals that, or whose derivatives, are not finite at the start, for
+// holomorphic = true where they are not, for bounds that exclude the start, and for a singular
+// system in the method gauss_newton and in covariance(). A residual that does not take the
+// parameters does not compile.
 #pragma once
 
 #include <limits>
