@@ -188,14 +188,21 @@ template <detail::TransformedFunction F> auto implicit(F&& residual, ImplicitOpt
     return [f = std::make_shared<Callable>(std::forward<F>(residual)),
                options]<class S, detail::StructureLike... Theta>(
                S const& solution, Theta const&... theta) {
-        auto const x = [&] {
-            NoGradGuard const off;
-            if constexpr (detail::StructureLike<S>) return detail::StructureOf<S>::make(solution);
-            else return detail::structure<decltype(solution(theta...))>(solution(theta...));
-        }();
-        using Parameters = std::tuple<detail::structure<Theta>...>;
-        return detail::differentiable_solution(
-            f, options, x, Parameters{detail::tensor_input(theta)...});
+        constexpr bool solves =
+            detail::StructureLike<S> || std::is_invocable_v<S const&, Theta const&...>;
+        static_assert(solves, "implicit: the residual is followed by its solution x, or by a "
+                              "solver that can be called with theta");
+        if constexpr (solves) {
+            auto const x = [&] {
+                NoGradGuard const off;
+                if constexpr (detail::StructureLike<S>)
+                    return detail::StructureOf<S>::make(solution);
+                else return detail::structure<decltype(solution(theta...))>(solution(theta...));
+            }();
+            using Parameters = std::tuple<detail::structure<Theta>...>;
+            return detail::differentiable_solution(
+                f, options, x, Parameters{detail::tensor_input(theta)...});
+        }
     };
 }
 

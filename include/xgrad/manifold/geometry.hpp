@@ -112,7 +112,12 @@ template <class M, class X> consteval bool check_functions() {
     constexpr bool converts = HasInnerProduct<M, X> == ConvertsGradients<M, X>;
     static_assert(converts, "manifold: inner(x, u, v) and gradient(x, g) belong together: the "
                             "gradient is the tangent r with inner(x, r, v) = Re sum conj(g) v");
-    return projects && retracts && draws && transports && multiplies && converts;
+    constexpr bool bends = !ConvertsHessians<M, X> || requires(M const& m, X const& x) {
+        { m.hessian(x, x, x, x) } -> std::convertible_to<X>;
+    };
+    static_assert(bends, "manifold: hessian(x, g, h, v) const must return the covariant derivative "
+                         "of the gradient along v, of the type of x");
+    return projects && retracts && draws && transports && multiplies && converts && bends;
 }
 
 template <class M, class X> inline constexpr bool has_manifold_for_each = false;
