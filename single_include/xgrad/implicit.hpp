@@ -514,14 +514,21 @@ template <detail::TransformedFunction F> auto implicit(F&& residual, ImplicitOpt
     return [f = std::make_shared<Callable>(std::forward<F>(residual)),
                options]<class S, detail::StructureLike... Theta>(
                S const& solution, Theta const&... theta) {
-        auto const x = [&] {
-            NoGradGuard const off;
-            if constexpr (detail::StructureLike<S>) return detail::StructureOf<S>::make(solution);
-            else return detail::structure<decltype(solution(theta...))>(solution(theta...));
-        }();
-        using Parameters = std::tuple<detail::structure<Theta>...>;
-        return detail::differentiable_solution(
-            f, options, x, Parameters{detail::tensor_input(theta)...});
+        constexpr bool solves =
+            detail::StructureLike<S> || std::is_invocable_v<S const&, Theta const&...>;
+        static_assert(solves, "implicit: the residual is followed by its solution x, or by a "
+                              "solver that can be called with theta");
+        if constexpr (solves) {
+            auto const x = [&] {
+                NoGradGuard const off;
+                if constexpr (detail::StructureLike<S>)
+                    return detail::StructureOf<S>::make(solution);
+                else return detail::structure<decltype(solution(theta...))>(solution(theta...));
+            }();
+            using Parameters = std::tuple<detail::structure<Theta>...>;
+            return detail::differentiable_solution(
+                f, options, x, Parameters{detail::tensor_input(theta)...});
+        }
     };
 }
 
@@ -755,13 +762,6 @@ namespace xgrad::detail {
 
 using Reals = std::vector<double>;
 
-/// A number in a message.
-inline std::string in_digits(double x) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", x);
-    return text;
-}
-
 inline std::string in_row(std::size_t r, std::size_t rows) {
     return rows > 1 ? " in row " + std::to_string(r) : std::string();
 }
@@ -786,9 +786,22 @@ inline Reals row_products(Reals const& a, Reals const& b, std::size_t rows) {
         for (std::size_t i = r * size; i < (r + 1) * size; ++i) sums[r] += a[i] * b[i];
     return sums;
 }
+/// The lengths of the rows. A row whose squares are too large or too small is scaled first.
 inline Reals row_norms(Reals const& a, std::size_t rows) {
     Reals norms = row_products(a, a, rows);
-    for (auto& x : norms) x = std::sqrt(x);
+    std::size_t const size = rows ? a.size() / rows : 0;
+    for (std::size_t r = 0; r < rows; ++r) {
+        double largest = 0.;
+        if (!(norms[r] > 1e-290 && norms[r] < 1e290))
+            for (std::size_t i = r * size; i < (r + 1) * size; ++i)
+                if (!(std::abs(a[i]) <= largest)) largest = std::abs(a[i]);
+        if (largest > 0. && std::isfinite(largest)) {
+            norms[r] = 0.;
+            for (std::size_t i = r * size; i < (r + 1) * size; ++i)
+                norms[r] += a[i] / largest * (a[i] / largest);
+        } else largest = 1.;
+        norms[r] = largest * std::sqrt(norms[r]);
+    }
     return norms;
 }
 /// Each row becomes y = s x + t y; t is 1 where it is left out.
@@ -877,8 +890,9 @@ public:
                 if (curvature[r] > 0.) step[r] = squares[r] / curvature[r];
                 else if (!truncated)
                     fail<ConvergenceError>(a_.name, ": cg needs a positive definite operator, and ",
-                        "a direction v of ", a_.what, " has v^T A v = ", in_digits(curvature[r]),
-                        in_row(r, rows_), ": gmres and lsmr take any");
+                        "a direction v of ", a_.what,
+                        " has v^T A v = ", number_text(curvature[r], {3}), in_row(r, rows_),
+                        ": gmres and lsmr take any");
                 else {
                     ended[r] = true;
                     if (iterations_ == 0) step[r] = 1.;
@@ -921,8 +935,8 @@ private:
                 tol * (b_norm_[r] + a_norm_[r] * x_norm[r]), std::max(tol, 1e-3) * b_norm_[r]);
             if (residual[r] <= limit) continue;
             fail<ConvergenceError>(a_.name, ": the linear system for ", a_.what,
-                " is not solved: |A x - b| / |b| is ", in_digits(ratio(residual[r], b_norm_[r])),
-                in_row(r, rows_),
+                " is not solved: |A x - b| / |b| is ",
+                number_text(ratio(residual[r], b_norm_[r]), {3}), in_row(r, rows_),
                 by_matrix ? "" : " after " + std::to_string(iterations_) + " iterations",
                 by_matrix ? ": with .rows = true no row may depend on another one" : "");
         }
@@ -1086,10 +1100,23 @@ inline LinearMethod method_for(ImplicitProblem const& p, std::size_t size) {
            : p.is_symmetric ? LinearMethod::cg
                             : LinearMethod::gmres;
 }
+/// x with A x = b. Each row of b is scaled by a power of 2, so that its squares neither overflow
+/// nor vanish. The solution of a row that is not finite is NaN.
 inline Reals solve_linear(
     ImplicitProblem const& p, LinearSystem const& a, Reals const& b, double min_tol = 0.) {
     double const tol = p.options.linear_tol > 0. ? p.options.linear_tol : std::pow(a.eps, 0.75);
-    return LinearSolver(a, b, p.options, std::max(tol, min_tol)).solve(method_for(p, a.size));
+    Reals const norms = row_norms(b, a.rows);
+    auto const scaled = [&](Reals v, int sign, double if_not_finite) {
+        for (std::size_t i = 0; i < v.size(); ++i) {
+            double const norm = norms[i / a.size];
+            if (!std::isfinite(norm)) v[i] = if_not_finite;
+            else if (norm > 0.) v[i] = std::ldexp(v[i], sign * std::ilogb(norm));
+        }
+        return v;
+    };
+    Reals const right = scaled(b, -1, 0.);
+    LinearSolver solver(a, right, p.options, std::max(tol, min_tol));
+    return scaled(solver.solve(method_for(p, a.size)), 1, std::nan(""));
 }
 
 } // namespace xgrad::detail
@@ -1317,12 +1344,12 @@ XGRAD_LAZY_BODY void LocalResidual::check(ImplicitProblem const& p) {
     auto const [norm, scale] = distance(p.options.x_scale);
     double const tol = tolerance(p.check_tol, parts.eps, 1. / 3);
     for (std::size_t r = 0; r < norm.size(); ++r)
-        if (!(norm[r] <= tol * scale[r]))
+        if (!std::isfinite(norm[r]) || !(norm[r] <= tol * scale[r]))
             fail<ConvergenceError>(p.name,
                 ": there is no derivative at a point that is no "
                 "solution: |F(x)| is ",
-                in_digits(norm[r]), in_row(r, parts.rows), ", where ", in_digits(tol * scale[r]),
-                " counts as 0");
+                number_text(norm[r], {3}), in_row(r, parts.rows), ", where ",
+                number_text(tol * scale[r], {3}), " counts as 0");
 }
 
 XGRAD_LAZY_BODY Tensors LocalResidual::gradients(Tensors const& v) {
@@ -1495,17 +1522,32 @@ struct Search {
         if (!all) count();
         return all;
     }
+    /// Ends where a row is not finite, or after the last iteration.
     void count() {
-        if (iterations++ == max_iterations) fail_here();
+        bool const is_last = iterations++ == max_iterations;
+        for (double const each : norm)
+            if (is_last || !std::isfinite(each)) fail_here();
     }
-    bool is_solution(std::size_t r) const { return norm[r] <= tol * scale[r]; }
-    [[noreturn]] void fail_here() const {
+    bool is_solution(std::size_t r) const {
+        return std::isfinite(norm[r]) && norm[r] <= tol * scale[r];
+    }
+    [[noreturn]] void fail_here(std::string_view reason = "") const {
         std::size_t worst = 0;
         for (std::size_t r = 0; r < parts.rows; ++r)
-            if (!is_solution(r) && (is_solution(worst) || !(norm[r] <= norm[worst]))) worst = r;
+            if (!is_solution(r) &&
+                (is_solution(worst) || norm[r] > norm[worst] || std::isnan(norm[r])))
+                worst = r;
         fail<ConvergenceError>(problem.name, ": no solution after ", iterations - 1,
-            " iterations: |F(x)| is ", in_digits(norm[worst]), in_row(worst, parts.rows),
-            ", where ", in_digits(tol * scale[worst]), " counts as 0");
+            " iterations: |F(x)| is ", number_text(norm[worst], {3}), in_row(worst, parts.rows),
+            ", where ", number_text(tol * scale[worst], {3}), " counts as 0", reason);
+    }
+    /// The solution of a linear system; where it has none, the search ends.
+    Reals solved(LinearSystem const& a, Reals const& b, double min_tol) const {
+        try {
+            return solve_linear(problem, a, b, min_tol);
+        } catch (ConvergenceError const& e) {
+            fail_here(", and " + std::string(e.what() + problem.name.size() + 2));
+        }
     }
     /// Sets the rows of solutions to zeros.
     void clear_solutions(Reals& v) const {
@@ -1545,6 +1587,10 @@ struct Search {
 
 XGRAD_LAZY_BODY ImplicitProblem root_problem(std::string_view name, ImplicitProblem::Function f,
     ImplicitOptions const& options, bool is_given) {
+    if (!(options.tol >= 0) || !(options.linear_tol >= 0) || !(options.x_scale > 0) ||
+        options.restart == 0)
+        fail(name, ": tol and linear_tol must not be negative, and x_scale and restart must be "
+                   "positive");
     ImplicitProblem p{name};
     p.function = p.residual = std::move(f);
     p.options = options;
@@ -1601,7 +1647,7 @@ XGRAD_LAZY_BODY Tensors find_root(
         if (search.is_solution(local)) return search.tensors();
         Reals b = search.parts.pack(local.residual());
         search.clear_solutions(b);
-        Reals step = solve_linear(p, local.system("a Newton step", false), b, 1e-3);
+        Reals step = search.solved(local.system("a Newton step", false), b, 1e-3);
         for (auto& number : step) number = -number;
         search.move(
             step,
@@ -1721,7 +1767,10 @@ XGRAD_LAZY_BODY Tensors solve_system(
     };
     LinearSystem const system{
         p.name, "the solution", parts.rows, parts.size, parts.eps, product, adjoint};
-    auto const wanted = parts.pack(b), x = solve_linear(p, system, wanted);
+    auto const wanted = parts.pack(b);
+    for (double const number : wanted)
+        if (!std::isfinite(number)) fail(p.name, ": b is not finite");
+    auto const x = solve_linear(p, system, wanted);
     // The solver has seen A only as a linear function.
     auto difference = product(x);
     for (std::size_t i = 0; i < x.size(); ++i) difference[i] -= wanted[i];
@@ -1729,7 +1778,8 @@ XGRAD_LAZY_BODY Tensors solve_system(
     for (std::size_t r = 0; r < norm.size(); ++r)
         if (!(distance[r] <= std::cbrt(parts.eps) * norm[r]))
             fail<Error>(p.name, ": the operator is not linear: |A(x) - b| is ",
-                in_digits(distance[r]), in_row(r, parts.rows), " at the solution of a linear one");
+                number_text(distance[r], {3}), in_row(r, parts.rows),
+                " at the solution of a linear one");
     return parts.unpack(x);
 }
 

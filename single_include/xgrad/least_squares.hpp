@@ -163,6 +163,21 @@
         "no-cx-limited-range", "no-cx-fortran-rules")
 #endif
 
+#ifndef XGRAD_SINGLE_XGRAD_LEAST_SQUARES_BY_ROWS_HPP
+#define XGRAD_SINGLE_XGRAD_LEAST_SQUARES_BY_ROWS_HPP
+
+// ======== xgrad/least_squares/by_rows.hpp
+// by_rows(): residuals of many observations, each of a few rows of the parameters, which an index
+// names: camera i sees point j. least_squares() solves their normal equations in blocks.
+//
+// Shapes: m observations have residuals of the shape (m) or (m, r). A parameter is (n, ...), and
+// its index (m), or (m, c) where an observation has c rows of it.
+// Gradients: as in least_squares(). The residual as a function of the parameters is recorded.
+// Errors: ShapeError for indices of other shapes; IndexError for an index that names a row that
+// its parameter does not have; GraphError where rows of the residual meet; Error for linear_solver
+// qr, and for a covariance of very many parameters. Parameters that are no tensors, and indices
+// that are no integers, do not compile.
+
 #ifndef XGRAD_SINGLE_XGRAD_LEAST_SQUARES_FIT_HPP
 #define XGRAD_SINGLE_XGRAD_LEAST_SQUARES_FIT_HPP
 
@@ -176,9 +191,10 @@
 // Gradients: `grad` of the result is that of the cost, dL/dRe + i dL/dIm. The result itself is not
 // recorded.
 // Errors: ShapeError for options of other shapes than the parameters, and for residuals whose
-// shapes change; Error for residuals that are not finite at the start, bounds that exclude the
-// start, and a singular system in the method gauss_newton and in covariance(). A residual that does
-// not take the parameters does not compile.
+// shapes change; Error for residuals that, or whose derivatives, are not finite at the start, for
+// holomorphic = true where they are not, for bounds that exclude the start, and for a singular
+// system in the method gauss_newton and in covariance(). A residual that does not take the
+// parameters does not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
 #define XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
@@ -326,11 +342,16 @@ constexpr std::string_view choice_names(LeastSquaresMethod) {
     return "method: lm lmaccel dogleg gauss_newton";
 }
 /// How the linear least squares problem of a step is solved.
-/// - qr: by Householder transformations of the Jacobian, with column pivoting.
-/// - cholesky: by the normal equations: faster, and half as many digits.
-/// - cg: by conjugate gradients with products J v and J^H w; no Jacobian is stored.
-enum class NormalSolver { qr, cholesky, cg };
-constexpr std::string_view choice_names(NormalSolver) { return "linear_solver: qr cholesky cg"; }
+/// - automatic: qr; of residuals by rows cholesky, or cg where the factors would be large.
+/// - qr: by Householder transformations of the Jacobian; with column pivoting where a column nearly
+///   depends on others. Not by rows.
+/// - cholesky: by the normal equations: faster, and half as many digits. By rows they are sparse.
+/// - cg: by conjugate gradients with products J v and J^H w; no Jacobian is stored. By rows on the
+///   Schur complement, preconditioned by its diagonal blocks.
+enum class NormalSolver { automatic, qr, cholesky, cg };
+constexpr std::string_view choice_names(NormalSolver) {
+    return "linear_solver: automatic qr cholesky cg";
+}
 
 namespace detail {
 template <class Scalars> inline constexpr bool has_integers = false;
@@ -368,8 +389,8 @@ struct LeastSquaresStep {
 
 /// Options of least_squares(), with SciPy's names.
 struct LeastSquaresOptions {
-    Choice<LeastSquaresMethod> method = LeastSquaresMethod::lm; // see there
-    Choice<NormalSolver> linear_solver = NormalSolver::qr;      // see there
+    Choice<LeastSquaresMethod> method = LeastSquaresMethod::lm;   // see there
+    Choice<NormalSolver> linear_solver = NormalSolver::automatic; // see there
     double ftol = 1e-8; // stops where the cost changes relatively by less; 0: never
     double xtol = 1e-8; // stops where |D d| is smaller relatively to |D x|; 0: never
     double gtol = 1e-8; // stops where the largest element of the gradient is smaller; 0: never
@@ -385,7 +406,7 @@ struct LeastSquaresOptions {
     ForParameters x_scale = {};
     /// All parameters and residuals are complex, and no conj, abs or real part of a parameter is
     /// taken: a step solves for n complex numbers in the place of 2 n real ones. Without a value it
-    /// is measured once, at a point beside the start.
+    /// is measured once, at a point beside the start; true is checked at the start.
     std::optional<bool> holomorphic = {};
     std::function<void(LeastSquaresStep const&)> callback = {}; // called after each step
 };
@@ -405,8 +426,10 @@ struct LeastSquaresSolution {
     std::string message;
     std::function<Tensor<double>(std::optional<double>)> covariance;
 };
+class RowSolver;
+/// `rows`: the solver of residuals by rows.
 LeastSquaresSolution minimize_squares(std::function<ResidualCall(TensorSpan)> const& residual,
-    TensorSpan x0, LeastSquaresOptions const& options);
+    TensorSpan x0, LeastSquaresOptions const& options, std::shared_ptr<RowSolver> rows = {});
 
 } // namespace detail
 
@@ -467,6 +490,140 @@ auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options
 } // namespace xgrad
 
 #endif  // XGRAD_SINGLE_XGRAD_LEAST_SQUARES_FIT_HPP
+
+namespace xgrad {
+
+namespace detail {
+
+using RowIndex = Tensor<std::int64_t>;
+
+/// The rows of a parameter that an index names: (m, ...), or (m, c, ...).
+template <class X> X indexed_rows(X const& x, RowIndex const& index) {
+    if (index.dim() == 1) return X(index_select(x, 0, index));
+    Shape shape = index.shape();
+    for (std::size_t axis = 1; axis < x.dim(); ++axis) shape.push_back(x.shape()[axis]);
+    return reshape(X(index_select(x, 0, index.reshape({-1}))), shape);
+}
+/// The solver for these indices, of one parameter each; throws where they do not fit.
+XGRAD_LAZY std::shared_ptr<RowSolver> row_solver(
+    std::span<RowIndex const> indices, TensorSpan x0, NormalSolver solver);
+
+/// Throws where a residual has not a row for each observation.
+XGRAD_LAZY void check_observations(AnyTensor const& residual, RowIndex const& index);
+
+} // namespace detail
+
+/// What by_rows() returns.
+template <class F, std::size_t n> class ByRows {
+public:
+    ByRows(F f, std::array<detail::RowIndex, n> indices)
+        : f_(std::move(f)), indices_(std::move(indices)) {}
+
+    /// The rows of each parameter that its index names.
+    template <detail::TensorLike... X>
+        requires(sizeof...(X) == n)
+    auto rows(X const&... x) const {
+        return [&]<std::size_t... k>(std::index_sequence<k...>) {
+            return std::tuple(detail::indexed_rows(x, indices_[k])...);
+        }(std::make_index_sequence<n>());
+    }
+    /// The residuals for these parameters, as a function like any other.
+    template <detail::TensorLike... X>
+        requires(sizeof...(X) == n)
+    auto operator()(X const&... x) const {
+        return std::apply(f_, rows(x...));
+    }
+    F const& function() const noexcept { return f_; }
+    std::array<detail::RowIndex, n> const& indices() const noexcept { return indices_; }
+
+private:
+    F f_;
+    std::array<detail::RowIndex, n> indices_;
+};
+
+namespace detail {
+template <class F> inline constexpr std::size_t rows_taken = 0;
+template <class F, std::size_t n> inline constexpr std::size_t rows_taken<ByRows<F, n>> = n;
+template <class X> inline constexpr std::size_t parameters_in = TensorLike<X>;
+template <class... X>
+inline constexpr std::size_t parameters_in<std::tuple<X...>> =
+    (TensorLike<X> && ...) ? sizeof...(X) : 0;
+} // namespace detail
+
+/// A residual of m observations for least_squares(): f gets, for each parameter, the rows that its
+/// index names, and returns what the m observations leave, (m) or (m, r). A row of that depends on
+/// the same row of each argument only.
+template <class F, class... I> auto by_rows(F&& f, I const&... indices) {
+    constexpr bool are_indices = (std::same_as<I, detail::RowIndex> && ...) && sizeof...(I) > 0;
+    static_assert(are_indices,
+        "by_rows: after the function comes an index for each parameter, a Tensor<std::int64_t>");
+    if constexpr (are_indices)
+        return ByRows<std::decay_t<F>, sizeof...(I)>(std::forward<F>(f), {indices...});
+    else return std::forward<F>(f); // so that there is one error
+}
+
+/// least_squares() of a residual by rows. `x0` is a Tensor, or a std::tuple with one for each
+/// index. The Jacobian is computed by rows, and the normal equations in blocks: first the parameter
+/// with the most numbers of which an observation has one row is eliminated (Schur's complement, as
+/// all points of a bundle adjustment), then the rest in an order that keeps the factors sparse. A
+/// loss is that of a whole row, with |r|^2 of its numbers. Complex numbers are solved for by their
+/// parts.
+template <class F, class X>
+    requires(detail::rows_taken<std::remove_cvref_t<F>> > 0)
+auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options = {}) {
+    constexpr std::size_t n = detail::rows_taken<std::remove_cvref_t<F>>;
+    constexpr bool fits = detail::parameters_in<X> == n;
+    static_assert(fits, "least_squares: the parameters of a residual by rows are a Tensor, or a "
+                        "std::tuple with one for each index");
+    if constexpr (fits) {
+        using In = detail::structure<X>;
+        using Function = std::remove_reference_t<decltype(residual.function())>;
+        auto const rows_of = [&](In const& x) {
+            NoGradGuard const off;
+            if constexpr (detail::TensorLike<In>) return residual.rows(x);
+            else return std::apply([&](auto const&... each) { return residual.rows(each...); }, x);
+        };
+        using Rows = decltype(rows_of(x0));
+        using Of = detail::Transform<Function, Rows>;
+        if constexpr (Of::fits) {
+            using Result = detail::structure<typename Of::Result>;
+            constexpr bool is_tensor =
+                detail::TensorLike<Result> && detail::all_differentiable<Result>;
+            static_assert(
+                is_tensor, "by_rows: the function must return a tensor of real or complex numbers");
+            if constexpr (is_tensor) {
+                In const like(x0);
+                auto const parameters = detail::erased(like);
+                auto const call = [&](detail::TensorSpan x) {
+                    return Of::run("least_squares", residual.function(),
+                        rows_of(detail::with_tensors(like, x)), {.create_graph = false},
+                        [&](auto const& e, auto const&, Result const& out) {
+                            detail::check_observations(out, residual.indices()[0]);
+                            detail::Tensors outputs{out};
+                            if constexpr (ComplexScalar<typename Result::scalar>)
+                                outputs[0] = view_as_real(out);
+                            return detail::ResidualCall{detail::listed(e.inputs), outputs};
+                        });
+                };
+                auto s = detail::minimize_squares(call, parameters, options,
+                    detail::row_solver(residual.indices(), parameters, options.linear_solver));
+                auto const fun = [&] {
+                    using T = typename Result::scalar;
+                    if constexpr (ComplexScalar<T>)
+                        return view_as_complex(s.fun[0].template as<precision_of<T>>());
+                    else return s.fun[0].template as<T>();
+                };
+                return LeastSquaresResult<In, Result>{detail::with_tensors(like, s.x), fun(),
+                    detail::with_tensors(like, s.grad), s.cost, s.optimality, s.nfev, s.njev, s.nit,
+                    s.success, std::move(s.message), std::move(s.covariance)};
+            }
+        }
+    }
+}
+
+} // namespace xgrad
+
+#endif  // XGRAD_SINGLE_XGRAD_LEAST_SQUARES_BY_ROWS_HPP
 
 XGRAD_HAS_BODIES_ELSEWHERE(least_squares_hpp)
 
@@ -660,27 +817,143 @@ XGRAD_HAS_BODIES_ELSEWHERE(least_squares_hpp)
 #    define XGRAD_IMPLEMENTATION
 #endif
 
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_FIT_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_FIT_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_BY_ROWS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_BY_ROWS_IPP
 
-// ======== xgrad/impl/least_squares/fit.ipp
-// Bodies of fit.hpp: the loop over steps. It computes with real numbers, two for a complex
-// one: linearization.ipp.
+// ======== xgrad/impl/least_squares/by_rows.ipp
+// Bodies of by_rows.hpp: the Jacobian by rows, and which of its blocks meet in normal equations. A
+// block is a row of a parameter, as real numbers.
 
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_SQUARES_PROBLEM_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_SQUARES_PROBLEM_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_BLOCK_EQUATIONS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_BLOCK_EQUATIONS_IPP
 
-// ======== xgrad/impl/least_squares/squares_problem.ipp
-// A residual with its parameters and options, checked: what the methods of least_squares() share.
+// ======== xgrad/impl/least_squares/block_equations.ipp
+// Normal equations in blocks, and their solution.
+//
+// Blocks are numbered in the order in which they are eliminated. A panel has the row p of
+// J^T J + damping D^2, and then that of its factor U with U^T U equal to it; block_pattern.ipp. To
+// eliminate a block subtracts the products of its row from the panels below: what they have then is
+// a Schur complement.
 
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_LINEARIZATION_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_LINEARIZATION_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_BLOCK_PATTERN_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_BLOCK_PATTERN_IPP
 
-// ======== xgrad/impl/least_squares/linearization.ipp
-// The residual at one point, and its derivatives there. Parameters, residuals and their derivatives
-// are real numbers in double precision, one tensor after the other, where a complex number is its
-// real and its imaginary part; so two of them are one std::complex<double>.
+// ======== xgrad/impl/least_squares/block_pattern.ipp
+// Which blocks of a sparse symmetric matrix are not 0, and an order of elimination in which few
+// more become so.
 
+namespace xgrad::detail {
+
+using BlockIndex = std::uint32_t;
+using BlockLists = std::vector<std::vector<BlockIndex>>;
+
+inline void sort_and_erase_copies(std::vector<BlockIndex>& list) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
+/// The rows of an upper triangle of blocks. Row p has its blocks side by side in a dense panel, the
+/// one on the diagonal first.
+struct BlockPattern {
+    BlockPattern() = default;
+    /// `width` has the numbers of each block, and `above` the columns q > p of each row p.
+    BlockPattern(std::vector<std::size_t> widths, BlockLists const& above)
+        : width(std::move(widths)) {
+        for (std::size_t p = 0; p < width.size(); ++p) {
+            panel.push_back(values);
+            first.push_back(column.size());
+            std::size_t length = 0;
+            auto const add = [&](std::size_t q) {
+                column.push_back(static_cast<BlockIndex>(q));
+                offset.push_back(length);
+                length += width[q];
+            };
+            add(p);
+            for (auto const q : above[p]) add(q);
+            stride.push_back(length);
+            values += length * width[p];
+        }
+        first.push_back(column.size());
+    }
+    /// The entry of block (p, q), which exists.
+    std::size_t find(std::size_t p, std::size_t q) const {
+        std::size_t const guess = first[p] + (q - p); // where all blocks between are there
+        if (guess < first[p + 1] && column[guess] == q) return guess;
+        auto const begin = column.begin();
+        return static_cast<std::size_t>(
+            std::lower_bound(begin + static_cast<std::ptrdiff_t>(first[p]),
+                begin + static_cast<std::ptrdiff_t>(std::min(guess, first[p + 1])),
+                static_cast<BlockIndex>(q)) -
+            begin);
+    }
+    /// Where the block of an entry of row p begins.
+    std::size_t place(std::size_t p, std::size_t entry) const { return panel[p] + offset[entry]; }
+
+    std::vector<std::size_t> width;         // of block p
+    std::vector<std::size_t> first;         // entry of row p, and the end
+    std::vector<BlockIndex> column;         // of an entry
+    std::vector<std::size_t> offset;        // of an entry's block in its panel
+    std::vector<std::size_t> panel, stride; // of row p: its first value, the length of its rows
+    std::size_t values = 0;                 // of all panels
+};
+
+/// An order in which blocks are eliminated, and the blocks that each one is coupled with then.
+struct BlockOrder {
+    std::vector<BlockIndex> order;
+    BlockLists above;
+};
+/// Minimum degree. `graph` has the sorted neighbours of each block. None where the factors take
+/// more than `limit` multiplications.
+inline std::optional<BlockOrder> minimum_degree(
+    BlockLists graph, std::vector<std::size_t> const& width, double limit) {
+    using Entry = std::pair<std::size_t, BlockIndex>; // a degree and its block
+    std::vector<Entry> queue; // a heap, the least degree first; entries of old degrees are skipped
+    auto const enter = [&](BlockIndex v) {
+        queue.emplace_back(graph[v].size(), v);
+        std::push_heap(queue.begin(), queue.end(), std::greater<>());
+    };
+    for (std::size_t v = 0; v < graph.size(); ++v) enter(static_cast<BlockIndex>(v));
+    BlockOrder found;
+    std::vector<char> is_done(graph.size());
+    std::vector<BlockIndex> merged;
+    auto const eliminate = [&](BlockIndex v, std::vector<BlockIndex> with) {
+        double numbers = static_cast<double>(width[v]);
+        for (auto const u : with) numbers += static_cast<double>(width[u]);
+        limit -= static_cast<double>(width[v]) * numbers * numbers / 2;
+        is_done[v] = 1;
+        found.order.push_back(v);
+        found.above.push_back(std::move(with));
+        return limit >= 0;
+    };
+    while (!queue.empty()) {
+        std::pop_heap(queue.begin(), queue.end(), std::greater<>());
+        auto const degree = queue.back().first;
+        auto const v = queue.back().second;
+        queue.pop_back();
+        if (is_done[v] || degree != graph[v].size()) continue;
+        auto const with = std::move(graph[v]);
+        if (!eliminate(v, with)) return {};
+        if (with.size() == graph.size() - found.order.size()) { // all that are left are coupled
+            for (std::size_t i = 0; i < with.size(); ++i)
+                if (!eliminate(
+                        with[i], {with.begin() + static_cast<std::ptrdiff_t>(i) + 1, with.end()}))
+                    return {};
+            break;
+        }
+        for (auto const u : with) {
+            merged.clear();
+            std::set_union(graph[u].begin(), graph[u].end(), with.begin(), with.end(),
+                std::back_inserter(merged));
+            std::erase_if(merged, [&](BlockIndex w) { return w == u || w == v; });
+            graph[u] = merged;
+            enter(u);
+        }
+    }
+    return found;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_BLOCK_PATTERN_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_NORMAL_SOLVERS_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_NORMAL_SOLVERS_IPP
 
@@ -746,9 +1019,11 @@ public:
     /// |J d|^2.
     virtual double squared_image(std::span<double const> d) = 0;
     /// The inverse of J^H J as a matrix of real numbers, row by row; empty where it is singular.
-    virtual std::vector<double> inverse() const { return {}; }
+    virtual std::vector<double> inverse() = 0;
     /// The rank of J, and the number of its columns.
     virtual std::pair<std::size_t, std::size_t> rank() const { return {}; }
+
+    double tolerance = 0.1; // of a solver that iterates: of the gradient of the linear problem
 };
 
 /// A solver with a Jacobian. J^H J = P R^H R P^T, where R is upper triangular and P a permutation.
@@ -774,7 +1049,7 @@ public:
             add_multiple(image_.data(), r_.data() + j * n_, x[order_[j]], j + 1);
         return squared_norm(image_.data(), n_);
     }
-    std::vector<double> inverse() const override {
+    std::vector<double> inverse() override {
         if (rank_ < n_) return {};
         std::vector<T> u(n_ * n_), all(n_ * n_); // U = R^-1, by columns: P U U^H P^T
         for (std::size_t j = 0; j < n_; ++j) {
@@ -834,47 +1109,116 @@ template <class T> T make_reflection(T* x, std::size_t n, double& tau) {
 template <class T>
 void reflect_columns(
     T const* v, double tau, std::size_t n, T* x, std::size_t stride, std::size_t count) {
-    if constexpr (std::same_as<T, double>) // four columns for each load of v
-        for (; count >= 4; count -= 4, x += 4 * stride) {
-            double *const a = x, *const b = a + stride, *const c = b + stride,
-                          *const d = c + stride;
-            double s[4] = {};
-            for (std::size_t i = 0; i < n; ++i) {
-                s[0] += v[i] * a[i];
-                s[1] += v[i] * b[i];
-                s[2] += v[i] * c[i];
-                s[3] += v[i] * d[i];
-            }
-            for (double& each : s) each *= -tau;
-            for (std::size_t i = 0; i < n; ++i) {
-                a[i] += s[0] * v[i];
-                b[i] += s[1] * v[i];
-                c[i] += s[2] * v[i];
-                d[i] += s[3] * v[i];
-            }
-        }
     for (; count > 0; --count, x += stride) add_multiple(x, v, -tau * dot_product(v, x, n), n);
 }
 
-/// By QR with column pivoting, in the memory of the Jacobian.
+/// QR without pivoting, m >= n, in panels whose reflections are applied by two matrix products:
+/// they are 1 - V C V^H. a becomes R, in columns of n rows; r becomes Q^H r.
+template <class T> void triangularize(T* a, T* r, std::size_t m, std::size_t n) {
+    constexpr std::size_t width = 16;
+    std::vector<T> panel(width * m), products(width * n);
+    for (std::size_t k = 0; k < n; k += width) {
+        std::size_t const count = std::min(width, n - k), rest = n - k - count, rows = m - k;
+        double tau[width];
+        std::ranges::fill(panel, T(0));
+        for (std::size_t p = 0; p < count; ++p) {
+            T* const v = a + (k + p) * m + k + p;
+            T const beta = make_reflection(v, rows - p, tau[p]);
+            reflect_columns(v, tau[p], rows - p, v + m, m, count - p - 1);
+            reflect_columns(v, tau[p], rows - p, r + k + p, m, 1);
+            std::copy_n(v, rows - p, panel.data() + p * rows + p);
+            v[0] = beta;
+        }
+        if (rest == 0) break;
+        T* const x = a + (k + count) * m + k;
+        auto const stride = static_cast<std::ptrdiff_t>(m),
+                   panel_stride = static_cast<std::ptrdiff_t>(rows);
+        // Row j of products has V^H times column j of x, and then C^H times that.
+        gemm(rest, count, rows, x, stride, 1, false, panel.data(), 1, panel_stride, true,
+            products.data(), static_cast<std::ptrdiff_t>(count), false);
+        for (std::size_t p = 0; p < count; ++p) {
+            T overlap[width];
+            for (std::size_t q = 0; q < p; ++q)
+                overlap[q] =
+                    dot_product(panel.data() + p * rows + p, panel.data() + q * rows + p, rows - p);
+            for (std::size_t j = 0; j < rest; ++j) {
+                T* const of = products.data() + j * count;
+                T sum = of[p];
+                for (std::size_t q = 0; q < p; ++q) sum += overlap[q] * of[q];
+                of[p] = -tau[p] * sum;
+            }
+        }
+        gemm(rest, rows, count, products.data(), static_cast<std::ptrdiff_t>(count), 1, false,
+            panel.data(), panel_stride, 1, false, x, stride, true);
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+        std::copy_n(a + j * m, j + 1, a + j * n);
+        std::fill_n(a + j * n + j + 1, n - j - 1, T(0));
+    }
+}
+
+/// By QR in the memory of the Jacobian, with column pivoting where columns are nearly dependent.
 template <class T> class QrSolver final : public DenseSolver<T> {
     using Base = DenseSolver<T>;
     using Base::n_, Base::r_, Base::order_, Base::rank_, Base::last_, Base::stride_;
 
 public:
     explicit QrSolver(std::size_t n)
-        : Base(n), rhs_(n), norms_(n), first_norms_(n), work_(2 * n * (n + 1)) {}
+        : Base(n), rhs_(n), norms_(n), first_norms_(n), work_((2 * n + 1) * (n + 1)) {}
 
     void factor(T* a, T* r, std::size_t m, std::size_t n) override {
         n_ = n;
-        std::size_t const steps = std::min(m, n);
-        for (std::size_t j = 0; j < n; ++j) {
-            order_[j] = j;
-            norms_[j] = first_norms_[j] = squared_norm(a + j * m, m);
+        rounding_ = Base::rounding(m, n);
+        for (std::size_t j = 0; j < n; ++j) order_[j] = j;
+        if (m >= n) {
+            triangularize(a, r, m, n);
+            m = n;
+            take(a, r, m);
         }
-        for (std::size_t k = 0; k < steps; ++k) {
+        // Only columns that may depend on others are pivoted, which costs as much as all the rest.
+        if (m < n || count_regular(1e-6, n) < n) {
+            pivot(a, r, m);
+            take(a, r, m);
+        }
+        rank_ = count_regular(rounding_, std::min(m, n));
+    }
+    bool solve(double damping, std::span<double const> D, std::span<double> d) override {
+        // QR of R above sqrt(damping) D, in columns of 2 n + 1 rows; the right side is the last
+        // one.
+        std::size_t const rows = 2 * n_ + 1, columns = damping > 0 ? n_ : rank_;
+        constexpr std::size_t w = sizeof(T) / sizeof(double);
+        std::ranges::fill(work_, T(0));
+        T* const y = work_.data() + n_ * rows;
+        for (std::size_t j = 0; j < n_; ++j) {
+            std::copy_n(r_.data() + j * n_, j + 1, work_.data() + j * rows);
+            y[j] = -rhs_[j];
+            work_[j * rows + n_ + 1 + j] = std::sqrt(damping) * D[order_[j] * w];
+        }
+        for (std::size_t k = 0; k < n_ && damping > 0; ++k) {
+            // Column k is not 0 in row k, of which row n has a copy, and the k + 1 rows after that.
+            T* const column = work_.data() + k * rows;
+            for (T* x = column; x <= y; x += rows) x[n_] = x[k];
+            double tau;
+            column[k] = make_reflection(column + n_, k + 2, tau);
+            reflect_columns(column + n_, tau, k + 2, column + rows + n_, rows, n_ - k);
+            for (T* x = column + rows; x <= y; x += rows) x[k] = x[n_];
+        }
+        last_ = work_.data();
+        stride_ = rows;
+        Base::back_substitute(work_.data(), rows, columns, y);
+        auto* const to = reinterpret_cast<T*>(d.data());
+        for (std::size_t j = 0; j < n_; ++j) to[order_[j]] = j < columns ? y[j] : T(0);
+        return columns == n_;
+    }
+
+private:
+    /// QR with column pivoting of n columns.
+    void pivot(T* a, T* r, std::size_t m) {
+        for (std::size_t j = 0; j < n_; ++j)
+            norms_[j] = first_norms_[j] = squared_norm(a + j * m, m);
+        for (std::size_t k = 0; k < std::min(m, n_); ++k) {
             auto const p = static_cast<std::size_t>(
-                std::max_element(norms_.data() + k, norms_.data() + n) - norms_.data());
+                std::max_element(norms_.data() + k, norms_.data() + n_) - norms_.data());
             if (p != k) {
                 std::swap_ranges(a + k * m, a + (k + 1) * m, a + p * m);
                 norms_[p] = norms_[k];
@@ -886,8 +1230,8 @@ public:
             double tau;
             T const beta = make_reflection(v, rows, tau);
             reflect_columns(v, tau, rows, r + k, m, 1);
-            reflect_columns(v, tau, rows, v + m, m, n - k - 1);
-            for (std::size_t j = k + 1; j < n; ++j) {
+            reflect_columns(v, tau, rows, v + m, m, n_ - k - 1);
+            for (std::size_t j = k + 1; j < n_; ++j) {
                 T* const x = a + j * m + k;
                 // The rest of the column; computed again where the difference has lost its digits.
                 norms_[j] -= std::norm(x[0]);
@@ -896,53 +1240,26 @@ public:
             }
             v[0] = beta;
         }
+    }
+    /// Copies R and Q^H r.
+    void take(T const* a, T const* r, std::size_t m) {
+        std::size_t const rows = std::min(m, n_);
         std::ranges::fill(r_, T(0));
         std::ranges::fill(rhs_, T(0));
-        for (std::size_t j = 0; j < n; ++j)
-            std::copy_n(a + j * m, std::min(j + 1, steps), r_.data() + j * n);
-        std::copy_n(r, steps, rhs_.data());
-        auto const is_regular = [&](std::size_t k) {
-            return std::norm(r_[k * n + k]) >
-                   std::pow(Base::rounding(m, n), 2) * squared_norm(r_.data() + k * n, k + 1);
-        };
-        for (rank_ = 0; rank_ < steps && is_regular(rank_);) ++rank_;
+        for (std::size_t j = 0; j < n_; ++j)
+            std::copy_n(a + j * m, std::min(j + 1, rows), r_.data() + j * n_);
+        std::copy_n(r, rows, rhs_.data());
     }
-    bool solve(double damping, std::span<double const> D, std::span<double> d) override {
-        // QR of R above sqrt(damping) D, in columns of 2 n rows; the right side is the last one.
-        std::size_t const rows = 2 * n_, columns = damping > 0 ? n_ : rank_;
-        constexpr std::size_t w = sizeof(T) / sizeof(double);
-        std::ranges::fill(work_, T(0));
-        T* const y = work_.data() + n_ * rows;
-        for (std::size_t j = 0; j < n_; ++j) {
-            std::copy_n(r_.data() + j * n_, j + 1, work_.data() + j * rows);
-            y[j] = -rhs_[j];
-            work_[j * rows + n_ + j] = std::sqrt(damping) * D[order_[j] * w];
-        }
-        for (std::size_t k = 0; k < n_ && damping > 0; ++k) {
-            // Column k is not 0 in row k, which is stored next to the others, and k + 1 lower rows.
-            T* const column = work_.data() + k * rows;
-            T* const v = column + n_ - 1;
-            v[0] = column[k];
-            double tau;
-            T const beta = make_reflection(v, k + 2, tau);
-            for (std::size_t j = k + 1; j <= n_; ++j) {
-                T* const x = work_.data() + j * rows;
-                T const factor =
-                    -tau * (conjugated(v[0]) * x[k] + dot_product(v + 1, x + n_, k + 1));
-                x[k] += factor * v[0];
-                add_multiple(x + n_, v + 1, factor, k + 1);
-            }
-            column[k] = beta;
-        }
-        last_ = work_.data();
-        stride_ = rows;
-        Base::back_substitute(work_.data(), rows, columns, y);
-        auto* const to = reinterpret_cast<T*>(d.data());
-        for (std::size_t j = 0; j < n_; ++j) to[order_[j]] = j < columns ? y[j] : T(0);
-        return columns == n_;
+    /// The number of columns before the first of which at most this part is independent.
+    std::size_t count_regular(double part, std::size_t columns) const {
+        std::size_t k = 0;
+        while (k < columns &&
+               std::norm(r_[k * n_ + k]) > part * part * squared_norm(r_.data() + k * n_, k + 1))
+            ++k;
+        return k;
     }
 
-private:
+    double rounding_ = 0;
     std::vector<T> rhs_;
     std::vector<double> norms_, first_norms_;
     std::vector<T> work_;
@@ -961,10 +1278,11 @@ public:
         n_ = n;
         for (std::size_t j = 0; j < n; ++j) {
             order_[j] = j;
-            for (std::size_t i = 0; i <= j; ++i)
-                normal_[j * n + i] = dot_product(a + i * m, a + j * m, m);
             gradient_[j] = dot_product(a + j * m, r, m);
         }
+        auto const stride = static_cast<std::ptrdiff_t>(m);
+        gemm(n, n, m, a, stride, 1, false, a, 1, stride, true, normal_.data(),
+            static_cast<std::ptrdiff_t>(n), false);
         rank_ = decompose(0, ones_, r_);
     }
     bool solve(double damping, std::span<double const> D, std::span<double> d) override {
@@ -1001,12 +1319,265 @@ private:
         return n_;
     }
 
-    std::vector<T> normal_, work_, gradient_; // upper triangles, by columns
+    std::vector<T> normal_, work_, gradient_; // by columns
     std::vector<double> ones_;
 };
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_NORMAL_SOLVERS_IPP
+
+namespace xgrad::detail {
+
+/// Rows of a matrix that stand in a larger one.
+struct Panel {
+    double const* data;
+    std::size_t stride, width;
+};
+/// C += A^T B, or C -= A^T B, for A and B of `depth` rows.
+template <bool subtracts, std::size_t fixed_depth>
+void add_product_of(double* c, std::size_t stride, Panel a, Panel b, std::size_t depth) {
+    using B = simd::Batch<double>;
+    if constexpr (fixed_depth > 0) depth = fixed_depth;
+    for (std::size_t i = 0; i < a.width; ++i, c += stride) {
+        std::size_t j = 0;
+        for (; j + B::width <= b.width; j += B::width) {
+            B sum = B::load(c + j);
+            for (std::size_t t = 0; t < depth; ++t) {
+                B const product = B(a.data[t * a.stride + i]) * B::load(b.data + t * b.stride + j);
+                sum = subtracts ? sum - product : sum + product;
+            }
+            sum.store(c + j);
+        }
+        for (; j < b.width; ++j) {
+            double sum = 0;
+            for (std::size_t t = 0; t < depth; ++t)
+                sum += a.data[t * a.stride + i] * b.data[t * b.stride + j];
+            c[j] += subtracts ? -sum : sum;
+        }
+    }
+}
+template <bool subtracts>
+void add_product(double* c, std::size_t stride, Panel a, Panel b, std::size_t depth) {
+    switch (depth) {
+    case 1:
+        return add_product_of<subtracts, 1>(c, stride, a, b, depth);
+    case 2:
+        return add_product_of<subtracts, 2>(c, stride, a, b, depth);
+    case 3:
+        return add_product_of<subtracts, 3>(c, stride, a, b, depth);
+    default:
+        return add_product_of<subtracts, 0>(c, stride, a, b, depth);
+    }
+}
+
+template <class = void> class BlockEquations {
+public:
+    /// Blocks have these widths and first numbers in vectors of all numbers. Those before
+    /// `eliminated` are coupled with later ones only. Conjugate gradients solve for the later ones
+    /// where `iterates`.
+    void begin(std::vector<std::size_t> widths, std::vector<std::size_t> at,
+        BlockLists const& above, std::size_t eliminated, bool iterates) {
+        pattern_ = BlockPattern(std::move(widths), above);
+        at_ = std::move(at);
+        eliminated_ = eliminated;
+        iterates_ = iterates;
+        for (auto const width : pattern_.width) numbers_ += width;
+        diagonal_.resize(numbers_);
+        for (std::size_t p = 0; p < at_.size(); ++p)
+            for (std::size_t c = 0; c < pattern_.width[p]; ++c)
+                diagonal_[at_[p] + c] = pattern_.panel[p] + c * (pattern_.stride[p] + 1);
+    }
+    bool iterates() const { return iterates_; }
+    std::size_t dependent() const { return dependent_; } // numbers that depend on others
+    /// The first number of a block in vectors.
+    std::size_t at(std::size_t p) const { return at_[p]; }
+
+    void clear() { values_.assign(pattern_.values, 0); }
+    /// Adds A^T B to block (p, q), where p <= q.
+    void add(std::size_t p, std::size_t q, Panel a, Panel b, std::size_t depth) {
+        add_product<false>(values_.data() + pattern_.place(p, pattern_.find(p, q)),
+            pattern_.stride[p], a, b, depth);
+    }
+    /// Makes a number 0 in all solutions. Nothing is coupled with it.
+    void leave_out(std::size_t i) { values_[diagonal_[i]] = 1; }
+
+    /// Computes U for these numbers added to the diagonal; where it iterates, only the rows that
+    /// are eliminated first, and the factors of the diagonal blocks of what they leave.
+    void factor(std::vector<double> damping) {
+        factors_ = values_;
+        damping_ = std::move(damping);
+        for (std::size_t i = 0; i < numbers_; ++i) factors_[diagonal_[i]] += damping_[i];
+        dependent_ = 0;
+        for (std::size_t p = 0; p < at_.size(); ++p) {
+            factor_panel(p);
+            if (!iterates_ || p < eliminated_) eliminate(p);
+        }
+    }
+    /// Replaces the right side x by the solution.
+    void solve(std::vector<double>& x, double tolerance) const {
+        std::size_t const end = iterates_ ? eliminated_ : at_.size();
+        for (std::size_t p = 0; p < end; ++p) substitute(p, x.data());
+        if (iterates_) conjugate_gradients(x, tolerance);
+        for (std::size_t p = end; p-- > 0;) substitute_back(p, x.data());
+    }
+
+private:
+    void factor_panel(std::size_t p) {
+        double* const u = factors_.data() + pattern_.panel[p];
+        std::size_t const stride = pattern_.stride[p], width = pattern_.width[p];
+        for (std::size_t k = 0; k < width; ++k) {
+            double* const row = u + k * stride;
+            std::size_t const i = at_[p] + k;
+            double const all = values_[diagonal_[i]] + damping_[i];
+            // What depends on numbers before it stays as it is: 1 / infinity is 0.
+            bool const depends = !(row[k] > rounding() * all);
+            dependent_ += depends;
+            row[k] = depends ? std::numeric_limits<double>::infinity() : std::sqrt(row[k]);
+            double const inverse = 1 / row[k];
+            for (std::size_t j = k + 1; j < stride; ++j) row[j] *= inverse;
+            for (std::size_t next = k + 1; next < width; ++next)
+                add_multiple(u + next * stride + next, row + next, -row[next], stride - next);
+        }
+    }
+    double rounding() const {
+        return std::numeric_limits<double>::epsilon() *
+               static_cast<double>(16 + at_.size() - eliminated_);
+    }
+    /// Subtracts U^T U of row p from the rows below.
+    void eliminate(std::size_t p) {
+        double const* const u = factors_.data() + pattern_.panel[p];
+        auto const& columns = pattern_.column;
+        std::size_t const stride = pattern_.stride[p], end = pattern_.first[p + 1];
+        for (std::size_t a = pattern_.first[p] + 1; a < end; ++a) {
+            std::size_t const to = columns[a];
+            Panel const left{u + pattern_.offset[a], stride, pattern_.width[to]};
+            for (std::size_t b = a; b < end && (b == a || !iterates_);) {
+                // Blocks that stand side by side here and there are one.
+                std::size_t const first = b, entry = pattern_.find(to, columns[b]);
+                Panel right{u + pattern_.offset[b], stride, 0};
+                do right.width += pattern_.width[columns[b++]];
+                while (b < end && !iterates_ && entry + (b - first) < pattern_.first[to + 1] &&
+                       columns[entry + (b - first)] == columns[b]);
+                add_product<true>(factors_.data() + pattern_.place(to, entry), pattern_.stride[to],
+                    left, right, pattern_.width[p]);
+            }
+        }
+    }
+    /// Row p of the solution of U^T y = x, in place.
+    void substitute(std::size_t p, double* x) const {
+        double const* const u = factors_.data() + pattern_.panel[p];
+        std::size_t const stride = pattern_.stride[p], width = pattern_.width[p];
+        solve_diagonal(p, x);
+        for (std::size_t k = 0; k < width; ++k)
+            for (std::size_t e = pattern_.first[p] + 1; e < pattern_.first[p + 1]; ++e)
+                add_multiple(x + at_[pattern_.column[e]], u + k * stride + pattern_.offset[e],
+                    -x[at_[p] + k], pattern_.width[pattern_.column[e]]);
+    }
+    void solve_diagonal(std::size_t p, double* x) const {
+        double const* const u = factors_.data() + pattern_.panel[p];
+        std::size_t const stride = pattern_.stride[p], width = pattern_.width[p];
+        double* const y = x + at_[p];
+        for (std::size_t k = 0; k < width; ++k) {
+            y[k] /= u[k * stride + k];
+            add_multiple(y + k + 1, u + k * stride + k + 1, -y[k], width - k - 1);
+        }
+    }
+    /// Row p of the solution of U z = y, in place.
+    void substitute_back(std::size_t p, double* x) const {
+        double const* const u = factors_.data() + pattern_.panel[p];
+        std::size_t const stride = pattern_.stride[p], width = pattern_.width[p];
+        for (std::size_t k = 0; k < width; ++k) {
+            double sum = 0;
+            for (std::size_t e = pattern_.first[p] + 1; e < pattern_.first[p + 1]; ++e)
+                sum += dot_product(u + k * stride + pattern_.offset[e], x + at_[pattern_.column[e]],
+                    pattern_.width[pattern_.column[e]]);
+            x[at_[p] + k] -= sum;
+        }
+        solve_diagonal_back(p, x);
+    }
+    void solve_diagonal_back(std::size_t p, double* x) const {
+        double const* const u = factors_.data() + pattern_.panel[p];
+        std::size_t const stride = pattern_.stride[p], width = pattern_.width[p];
+        double* const y = x + at_[p];
+        for (std::size_t k = width; k-- > 0;)
+            y[k] = (y[k] - dot_product(u + k * stride + k + 1, y + k + 1, width - k - 1)) /
+                   u[k * stride + k];
+    }
+
+    /// Solves S x = b for the blocks that are not eliminated first, in place; preconditioned by the
+    /// diagonal blocks of S.
+    void conjugate_gradients(std::vector<double>& solution, double tolerance) const {
+        std::size_t const count = at_.size();
+        std::vector<double> left(numbers_), x(numbers_), z(numbers_), along(numbers_), image;
+        for (std::size_t p = eliminated_; p < count; ++p)
+            std::copy_n(solution.data() + at_[p], pattern_.width[p], left.data() + at_[p]);
+        auto const precondition = [&] {
+            z = left;
+            for (std::size_t p = eliminated_; p < count; ++p) {
+                solve_diagonal(p, z.data());
+                solve_diagonal_back(p, z.data());
+            }
+            return dot_product(left.data(), z.data(), numbers_);
+        };
+        double square = precondition();
+        double const end = square * tolerance * tolerance;
+        along = z;
+        for (std::size_t k = 0; k < 2 * numbers_ && square > end; ++k) {
+            multiply(along, image);
+            double const curvature = dot_product(along.data(), image.data(), numbers_);
+            if (!(curvature > 0)) break;
+            add_multiple(x.data(), along.data(), square / curvature, numbers_);
+            add_multiple(left.data(), image.data(), -square / curvature, numbers_);
+            double const next = precondition();
+            for (std::size_t i = 0; i < numbers_; ++i) along[i] = z[i] + next / square * along[i];
+            square = next;
+        }
+        for (std::size_t p = eliminated_; p < count; ++p)
+            std::copy_n(x.data() + at_[p], pattern_.width[p], solution.data() + at_[p]);
+    }
+    /// S v, for a v that is 0 where blocks are eliminated first.
+    void multiply(std::vector<double> const& v, std::vector<double>& to) const {
+        to.assign(numbers_, 0);
+        for (std::size_t p = 0; p < at_.size(); ++p) {
+            bool const is_factored = p < eliminated_;
+            double const* const m = (is_factored ? factors_ : values_).data() + pattern_.panel[p];
+            std::size_t const first = pattern_.first[p], end = pattern_.first[p + 1];
+            for (std::size_t k = 0; k < pattern_.width[p]; ++k) {
+                double const* const row = m + k * pattern_.stride[p];
+                std::size_t const at = at_[p] + k;
+                double sum = 0;
+                for (std::size_t e = first + is_factored; e < end; ++e) {
+                    std::size_t const q = pattern_.column[e];
+                    sum +=
+                        dot_product(row + pattern_.offset[e], v.data() + at_[q], pattern_.width[q]);
+                }
+                if (!is_factored) to[at] += sum + damping_[at] * v[at];
+                double const factor = is_factored ? -sum : v[at];
+                for (std::size_t e = first + 1; e < end; ++e) {
+                    std::size_t const q = pattern_.column[e];
+                    add_multiple(
+                        to.data() + at_[q], row + pattern_.offset[e], factor, pattern_.width[q]);
+                }
+            }
+        }
+    }
+
+    BlockPattern pattern_;
+    std::vector<std::size_t> at_, diagonal_; // of blocks in vectors; of numbers in values_
+    std::size_t numbers_ = 0, eliminated_ = 0, dependent_ = 0;
+    bool iterates_ = false;
+    std::vector<double> values_, factors_, damping_;
+};
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_BLOCK_EQUATIONS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_LINEARIZATION_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_LINEARIZATION_IPP
+
+// ======== xgrad/impl/least_squares/linearization.ipp
+// The residual at one point, and its derivatives there. Parameters, residuals and their derivatives
+// are real numbers in double precision, one tensor after the other, where a complex number is its
+// real and its imaginary part; so two of them are one std::complex<double>.
 
 namespace xgrad::detail {
 
@@ -1047,6 +1618,7 @@ struct Residuals {
     ResidualCall call;
     std::vector<double> x, values, weighted;
     std::vector<double> weights; // sqrt(rho') of each number; none without a loss
+    std::size_t rows = 0;        // each of so many rows is one residual; 0: each number is one
     double cost = 0;
 
     /// Computes all from `call`.
@@ -1062,8 +1634,9 @@ struct Residuals {
         weights.resize(values.size());
         std::size_t i = 0;
         for (auto const& y : call.outputs)
-            for (std::size_t const w = xgrad::is_complex(y.dtype()) ? 2 : 1,
-                                   last = i + y.numel() * w;
+            for (std::size_t const parts = xgrad::is_complex(y.dtype()) ? 2 : 1,
+                                   all = y.numel() * parts, w = rows ? all / rows : parts,
+                                   last = i + all;
                  i < last; i += w) {
                 auto const [rho, slope] =
                     loss(squared_norm(values.data() + i, w) / (f_scale * f_scale));
@@ -1213,6 +1786,20 @@ private:
     std::optional<ForwardPass> forward_;
 };
 
+/// The solver of residuals by rows: by_rows.hpp. It has the derivatives of the residuals, too.
+class RowSolver : public StepSolver {
+public:
+    virtual std::size_t rows() const = 0;
+    /// Computes J at this point, which must not change until the next call, the gradient of the
+    /// cost and the norms of the columns of J.
+    virtual void linearize(Residuals const& at, double* gradient, double* norms) = 0;
+    /// Prepares steps that change these numbers of x only.
+    virtual void choose(std::span<std::size_t const> numbers) = 0;
+    /// J v, and the transposed of J times w.
+    virtual void push(double const* v, double* to) = 0;
+    virtual void pull(double const* w, double* to) = 0;
+};
+
 /// By conjugate gradients on the normal equations, in the form that never squares J (CGLS).
 class CgSolver final : public StepSolver {
 public:
@@ -1220,7 +1807,6 @@ public:
     std::vector<double> gradient;    // J^T r
     std::vector<double> residual;    // r
     std::span<std::size_t const> at; // the numbers of x that d changes
-    double tolerance = 0.1;          // of the gradient of the linear problem
 
     bool solve(double damping, std::span<double const> D, std::span<double> d) override {
         std::size_t const n = d.size(), m = residual.size();
@@ -1256,6 +1842,9 @@ public:
         apply(d, image);
         return squared_norm(image.data(), image.size());
     }
+    std::vector<double> inverse() override {
+        fail("covariance: linear_solver cg has no Jacobian: take qr");
+    }
 
 private:
     void apply(std::span<double const> d, std::span<double> image) {
@@ -1270,20 +1859,328 @@ private:
 
 namespace xgrad::detail {
 
+template <class = void> class BlockSolver final : public RowSolver {
+public:
+    BlockSolver(std::span<RowIndex const> indices, TensorSpan x0, NormalSolver solver) {
+        if (solver == NormalSolver::qr)
+            fail("least_squares: linear_solver qr is not for residuals by rows: take cholesky or "
+                 "cg");
+        std::vector<std::size_t> widths, at; // of each block: its numbers, and the first one in x
+        read(indices, x0, widths, at);
+        couple(solver, std::move(widths), std::move(at));
+    }
+
+    std::size_t rows() const override { return rows_; }
+
+    void linearize(Residuals const& at, double* gradient, double* norms) override {
+        depth_ = rows_ ? at.values.size() / rows_ : 0;
+        auto const blocks = jacobian_blocks(
+            {"least_squares", false, false, at.call.inputs, at.call.outputs}, {.rows = true})[0];
+        std::fill_n(gradient, numbers_, 0.);
+        std::fill_n(norms, numbers_, 0.);
+        for (std::size_t k = 0; k < parameters_.size(); ++k) {
+            auto& all = parameters_[k];
+            all.jacobian.resize(at.values.size() * all.stride());
+            read_reals(blocks[k], all.jacobian.data());
+            double* j = all.jacobian.data();
+            for (std::size_t i = 0; i < at.values.size() && !at.weights.empty(); ++i)
+                for (std::size_t c = 0; c < all.stride(); ++c) *j++ *= at.weights[i];
+        }
+        for (std::size_t row = 0; row < rows_; ++row)
+            for (auto const& slot : slots_) {
+                auto const j = panel_of(slot, row);
+                std::size_t const to = equations_.at(slot.block[row]);
+                for (std::size_t t = 0; t < depth_; ++t) {
+                    double const r = at.weighted[row * depth_ + t];
+                    double const* const from = j.data + t * j.stride;
+                    for (std::size_t c = 0; c < j.width; ++c) {
+                        gradient[to + c] += r * from[c];
+                        norms[to + c] += from[c] * from[c];
+                    }
+                }
+            }
+        for (std::size_t i = 0; i < numbers_; ++i) norms[i] = std::sqrt(norms[i]);
+        gradient_.assign(gradient, gradient + numbers_);
+    }
+    void choose(std::span<std::size_t const> numbers) override {
+        chosen_.assign(numbers.begin(), numbers.end());
+        equations_.clear();
+        if (numbers.size() < numbers_) {
+            std::vector<char> stays(numbers_, 1);
+            for (auto const i : numbers) stays[i] = 0;
+            for (std::size_t i = 0; i < numbers_; ++i)
+                if (stays[i]) equations_.leave_out(i);
+            for (std::size_t row = 0; row < rows_; ++row)
+                for (auto const& slot : slots_) {
+                    auto const j = panel_of(slot, row);
+                    for (std::size_t c = 0; c < j.width; ++c)
+                        for (std::size_t t = 0;
+                             stays[equations_.at(slot.block[row]) + c] && t < depth_; ++t)
+                            const_cast<double*>(j.data)[t * j.stride + c] = 0;
+                }
+        }
+        for (std::size_t row = 0; row < rows_; ++row)
+            for (auto const& a : slots_)
+                for (auto const& b : slots_)
+                    if (a.block[row] <= b.block[row])
+                        equations_.add(
+                            a.block[row], b.block[row], panel_of(a, row), panel_of(b, row), depth_);
+    }
+
+    bool solve(double damping, std::span<double const> D, std::span<double> d) override {
+        factor(damping, D);
+        std::vector<double> b(d.size());
+        for (std::size_t i = 0; i < b.size(); ++i) b[i] = -gradient_[chosen_[i]];
+        solve_again(b, d);
+        return equations_.dependent() == 0;
+    }
+    void solve_again(std::span<double const> b, std::span<double> d) override {
+        x_.assign(numbers_, 0);
+        for (std::size_t i = 0; i < b.size(); ++i) x_[chosen_[i]] = b[i];
+        equations_.solve(x_, tolerance);
+        for (std::size_t i = 0; i < d.size(); ++i) d[i] = x_[chosen_[i]];
+    }
+    double squared_image(std::span<double const> d) override {
+        std::vector<double> v(numbers_), image(rows_ * depth_);
+        for (std::size_t i = 0; i < d.size(); ++i) v[chosen_[i]] = d[i];
+        push(v.data(), image.data());
+        return squared_norm(image.data(), image.size());
+    }
+    void push(double const* v, double* to) override {
+        std::fill_n(to, rows_ * depth_, 0.);
+        for (std::size_t row = 0; row < rows_; ++row, to += depth_)
+            for (auto const& slot : slots_) {
+                auto const j = panel_of(slot, row);
+                for (std::size_t t = 0; t < depth_; ++t)
+                    to[t] += dot_product(
+                        j.data + t * j.stride, v + equations_.at(slot.block[row]), j.width);
+            }
+    }
+    void pull(double const* w, double* to) override {
+        std::fill_n(to, numbers_, 0.);
+        for (std::size_t row = 0; row < rows_; ++row, w += depth_)
+            for (auto const& slot : slots_) {
+                auto const j = panel_of(slot, row);
+                for (std::size_t t = 0; t < depth_; ++t)
+                    add_multiple(
+                        to + equations_.at(slot.block[row]), j.data + t * j.stride, w[t], j.width);
+            }
+    }
+    std::vector<double> inverse() override {
+        std::size_t const n = chosen_.size();
+        if (equations_.iterates())
+            fail("covariance: linear_solver cg has no factors: take cholesky");
+        if (n > 1 << 14)
+            fail("covariance: a matrix of ", n, " x ", n,
+                " numbers, for all parameters that are not fixed, would take more than 2 GB");
+        factor(0, {});
+        if (equations_.dependent()) return {};
+        std::vector<double> all(n * n), unit(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            unit[i] = 1;
+            solve_again(unit, {all.data() + i * n, n});
+            unit[i] = 0;
+        }
+        return all;
+    }
+    std::pair<std::size_t, std::size_t> rank() const override {
+        return {chosen_.size() - equations_.dependent(), chosen_.size()};
+    }
+
+private:
+    struct Parameter {
+        std::size_t slots, width, blocks; // rows that an observation has; numbers of each row; rows
+        std::size_t begin;                // of its numbers in x
+        std::vector<double> jacobian;     // weighted: (observation, residual, slot, number)
+
+        std::size_t stride() const { return slots * width; }
+    };
+    /// One of the rows of a parameter that each observation has.
+    struct Slot {
+        std::size_t parameter, offset;
+        std::vector<BlockIndex> block; // of each observation
+    };
+    Panel panel_of(Slot const& slot, std::size_t row) const {
+        auto const& all = parameters_[slot.parameter];
+        return {all.jacobian.data() + row * depth_ * all.stride() + slot.offset, all.stride(),
+            all.width};
+    }
+
+    /// Reads and checks the indices, and numbers the blocks: first those of the parameter that is
+    /// eliminated.
+    void read(std::span<RowIndex const> indices, TensorSpan x0, std::vector<std::size_t>& widths,
+        std::vector<std::size_t>& at) {
+        auto const& first = indices[0];
+        rows_ = first.dim() ? first.shape()[0] : 0;
+        std::size_t last = indices.size(); // the parameter that is eliminated
+        for (std::size_t k = 0; k < indices.size(); ++k) {
+            auto const& index = indices[k];
+            auto const& x = x0[k];
+            if (index.dim() == 0 || index.dim() > 2 || index.shape()[0] != rows_ || x.dim() == 0)
+                fail<ShapeError>("by_rows: index ", k, " of shape ", index.shape(),
+                    " for a parameter of shape ", x.shape(), " and ", rows_,
+                    " observations: it must have the shape (m) or (m, c), and the parameter rows");
+            std::size_t const blocks = x.shape()[0],
+                              n = x.numel() * (xgrad::is_complex(x.dtype()) ? 2 : 1);
+            parameters_.push_back({index.dim() == 2 ? index.shape()[1] : 1, blocks ? n / blocks : 0,
+                blocks, numbers_, {}});
+            numbers_ += n;
+            auto const size = [&](std::size_t p) {
+                return parameters_[p].blocks * parameters_[p].width;
+            };
+            if (index.dim() == 1 && (last == indices.size() || size(k) > size(last))) last = k;
+        }
+        std::vector<std::size_t> begin(indices.size()); // the first block of each parameter
+        std::size_t count = 0;
+        auto const number = [&](std::size_t k) {
+            begin[k] = count;
+            count += parameters_[k].blocks;
+            for (std::size_t i = 0; i < parameters_[k].blocks; ++i) {
+                widths.push_back(parameters_[k].width);
+                at.push_back(parameters_[k].begin + i * parameters_[k].width);
+            }
+        };
+        if (last < indices.size()) number(last);
+        eliminated_ = count;
+        for (std::size_t k = 0; k < indices.size(); ++k)
+            if (k != last) number(k);
+        for (std::size_t k = 0; k < indices.size(); ++k) {
+            RowIndex const index = indices[k].contiguous();
+            auto const& all = parameters_[k];
+            for (std::size_t s = 0; s < all.slots; ++s) {
+                Slot slot{k, s * all.width, std::vector<BlockIndex>(rows_)};
+                for (std::size_t row = 0; row < rows_; ++row) {
+                    std::int64_t const i = index.data()[row * all.slots + s];
+                    if (i < 0 || static_cast<std::size_t>(i) >= all.blocks)
+                        fail<IndexError>("by_rows: index ", k, " names row ",
+                            static_cast<std::ptrdiff_t>(i), " of a parameter of shape ",
+                            x0[k].shape());
+                    slot.block[row] =
+                        static_cast<BlockIndex>(begin[k] + static_cast<std::size_t>(i));
+                }
+                slots_.push_back(std::move(slot));
+            }
+        }
+    }
+    /// Finds out which blocks are coupled, and the order of elimination.
+    void couple(NormalSolver solver, std::vector<std::size_t> widths, std::vector<std::size_t> at) {
+        std::size_t const count = widths.size();
+        BlockLists coupled(count); // of those that are eliminated first, only with the others
+        for (std::size_t row = 0; row < rows_; ++row)
+            for (auto const& a : slots_)
+                for (auto const& b : slots_) {
+                    auto const p = a.block[row], q = b.block[row];
+                    if (p != q && q >= eliminated_) coupled[p].push_back(q);
+                }
+        for (auto& list : coupled) sort_and_erase_copies(list);
+        std::optional<BlockOrder> found;
+        if (solver != NormalSolver::cg)
+            found = order(coupled, widths,
+                solver == NormalSolver::automatic ? 1e11 : std::numeric_limits<double>::infinity());
+        if (found) {
+            std::vector<BlockIndex> position(count);
+            for (std::size_t p = 0; p < count; ++p)
+                position[p < eliminated_ ? p : eliminated_ + found->order[p - eliminated_]] =
+                    static_cast<BlockIndex>(p);
+            auto const old_widths = widths, old_at = at;
+            for (std::size_t v = 0; v < count; ++v) {
+                widths[position[v]] = old_widths[v];
+                at[position[v]] = old_at[v];
+                if (v >= eliminated_) coupled[v] = std::move(found->above[v - eliminated_]);
+            }
+            for (std::size_t p = 0; p < count; ++p) {
+                for (auto& q : coupled[p]) q = position[p < eliminated_ ? q : eliminated_ + q];
+                std::sort(coupled[p].begin(), coupled[p].end());
+            }
+            for (auto& slot : slots_)
+                for (auto& block : slot.block) block = position[block];
+        } else
+            for (std::size_t p = eliminated_; p < count; ++p)
+                std::erase_if(coupled[p], [&](BlockIndex q) { return q < p; });
+        equations_.begin(std::move(widths), std::move(at), coupled, eliminated_, !found);
+    }
+    /// The order of the blocks that are not eliminated first; none where it takes too long.
+    std::optional<BlockOrder> order(
+        BlockLists const& coupled, std::vector<std::size_t> const& widths, double limit) const {
+        std::size_t const count = coupled.size() - eliminated_;
+        BlockLists graph(count);
+        std::vector<std::size_t> clean(count, 64); // the length from which on copies are erased
+        auto const add = [&](std::size_t p, std::vector<BlockIndex> const& list) {
+            auto& to = graph[p - eliminated_];
+            for (auto const q : list)
+                if (q != p) to.push_back(q - static_cast<BlockIndex>(eliminated_));
+            if (to.size() < clean[p - eliminated_]) return;
+            sort_and_erase_copies(to);
+            clean[p - eliminated_] = 2 * to.size() + 64;
+        };
+        for (std::size_t e = 0; e < eliminated_; ++e) {
+            double numbers = 0;
+            for (auto const q : coupled[e]) numbers += static_cast<double>(widths[q]);
+            limit -= static_cast<double>(widths[e]) * numbers * numbers / 2;
+            if (!(limit >= 0)) return {};
+            for (auto const q : coupled[e]) add(q, coupled[e]);
+        }
+        for (std::size_t p = eliminated_; p < coupled.size(); ++p) add(p, coupled[p]);
+        for (auto& list : graph) sort_and_erase_copies(list);
+        return minimum_degree(std::move(graph),
+            {widths.begin() + static_cast<std::ptrdiff_t>(eliminated_), widths.end()}, limit);
+    }
+
+    /// The sum of J^T J and the numbers damping D^2.
+    void factor(double damping, std::span<double const> D) {
+        std::vector<double> all(numbers_);
+        for (std::size_t i = 0; i < D.size(); ++i) all[chosen_[i]] = damping * D[i] * D[i];
+        equations_.factor(std::move(all));
+    }
+
+    std::size_t rows_ = 0, depth_ = 0;         // observations, and the residuals of each
+    std::size_t numbers_ = 0, eliminated_ = 0; // of x; blocks that are eliminated first
+    std::vector<Parameter> parameters_;
+    std::vector<Slot> slots_;
+    std::vector<std::size_t> chosen_; // the numbers of x that steps change
+    std::vector<double> gradient_, x_;
+    BlockEquations<> equations_;
+};
+
+XGRAD_LAZY_BODY std::shared_ptr<RowSolver> row_solver(
+    std::span<RowIndex const> indices, TensorSpan x0, NormalSolver solver) {
+    check_defined("by_rows", "parameter", x0);
+    for (auto const& index : indices) check_defined("by_rows", index);
+    return std::make_shared<BlockSolver<>>(indices, x0, solver);
+}
+
+XGRAD_LAZY_BODY void check_observations(AnyTensor const& residual, RowIndex const& index) {
+    if (residual.dim() == 0 || residual.shape()[0] != index.shape()[0])
+        fail<ShapeError>("by_rows: the function returned the shape ", residual.shape(), " for ",
+            index.shape()[0], " observations: it must have a row for each");
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_BY_ROWS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_FIT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_FIT_IPP
+
+// ======== xgrad/impl/least_squares/fit.ipp
+// Bodies of fit.hpp: the loop over steps. It computes with real numbers, two for a complex
+// one: linearization.ipp.
+
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_SQUARES_PROBLEM_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_SQUARES_PROBLEM_IPP
+
+// ======== xgrad/impl/least_squares/squares_problem.ipp
+// A residual with its parameters and options, checked: what the methods of least_squares() share.
+
+namespace xgrad::detail {
+
 class SquaresProblem {
 public:
     SquaresProblem(std::function<ResidualCall(TensorSpan)> const& residual, TensorSpan x0,
-        LeastSquaresOptions const& options)
-        : residual_(residual), options_(options), x0_(x0) {}
+        LeastSquaresOptions const& options, std::shared_ptr<RowSolver> rows)
+        : residual_(residual), options_(options), x0_(x0), rows_(std::move(rows)) {}
 
 protected:
     using Reals = std::vector<double>;
     static constexpr double infinity = std::numeric_limits<double>::infinity();
-
-    static std::string text_of(double x) {
-        char text[32];
-        return {text, static_cast<std::size_t>(std::snprintf(text, sizeof text, "%g", x))};
-    }
 
     /// Reads the parameters and their options, and evaluates the residual.
     void begin() {
@@ -1295,17 +2192,19 @@ protected:
         scale_ = expanded("x_scale", options_.x_scale, 1);
         for (std::size_t i = 0; i < now_.x.size(); ++i) {
             if (!(lower_[i] <= now_.x[i] && now_.x[i] <= upper_[i]))
-                fail("least_squares: a parameter starts at ", text_of(now_.x[i]),
-                    ", outside of its bounds ", text_of(lower_[i]), " and ", text_of(upper_[i]));
+                fail("least_squares: a parameter starts at ", number_text(now_.x[i]),
+                    ", outside of its bounds ", number_text(lower_[i]), " and ",
+                    number_text(upper_[i]));
             if (!(scale_[i] > 0))
-                fail("least_squares: x_scale must be positive, and has ", text_of(scale_[i]));
+                fail("least_squares: x_scale must be positive, and has ", number_text(scale_[i]));
         }
         for (double const number : {options_.ftol, options_.xtol, options_.gtol})
             if (!(number >= 0))
                 fail("least_squares: ftol, xtol and gtol must not be negative, and one is ",
-                    text_of(number));
+                    number_text(number));
         if (!(options_.f_scale > 0))
-            fail("least_squares: f_scale must be positive, and is ", text_of(options_.f_scale));
+            fail("least_squares: f_scale must be positive, and is ", number_text(options_.f_scale));
+        if (rows_) now_.rows = rows_->rows();
         evaluate(now_);
         if (!std::isfinite(now_.cost))
             fail("least_squares: the residual is not finite at the start");
@@ -1313,6 +2212,7 @@ protected:
         decide_holomorphic();
     }
     void decide_holomorphic() {
+        if (rows_) return; // solved in real numbers
         auto const are_complex = [](Tensors const& all) {
             return std::ranges::all_of(
                 all, [](auto const& t) { return xgrad::is_complex(t.dtype()); });
@@ -1326,6 +2226,9 @@ protected:
             return;
         if (options_.holomorphic) {
             holomorphic_ = *options_.holomorphic;
+            if (holomorphic_ && !Linearization(now_).is_holomorphic())
+                fail("least_squares: holomorphic = true, and the derivative at the start is not: "
+                     "the residual takes conj, abs or a part of a parameter");
             return;
         }
         // At the start itself z conj(z) may look holomorphic.
@@ -1390,6 +2293,7 @@ protected:
     std::function<ResidualCall(TensorSpan)> const& residual_;
     LeastSquaresOptions const& options_;
     TensorSpan x0_;
+    std::shared_ptr<RowSolver> rows_; // of residuals by rows
     bool holomorphic_ = false;
     Reals lower_, upper_, scale_; // of all real numbers
     Residuals now_, next_;        // of the last step that was accepted, and of the one on trial
@@ -1409,9 +2313,16 @@ public:
     LeastSquaresSolution run() {
         start();
         std::size_t const max_nfev = options_.max_nfev ? options_.max_nfev : 200 * now_.x.size();
-        for (linearize(); !result_.success; ++result_.nit) {
+        linearize();
+        if (!std::isfinite(optimality_))
+            fail("least_squares: the derivative of the residual is not finite at the start");
+        for (; !result_.success; ++result_.nit) {
+            if (!std::isfinite(optimality_)) {
+                result_.message = "not converged: the derivative of the residual is not finite";
+                break;
+            }
             if (optimality_ <= options_.gtol) {
-                converged("the largest element of the gradient, " + text_of(optimality_) +
+                converged("the largest element of the gradient, " + number_text(optimality_) +
                           ", is at most gtol");
                 break;
             }
@@ -1438,7 +2349,8 @@ private:
         for (std::size_t i = 0; i < now_.x.size(); i += w)
             if (fixed[i] == 0) columns_.push_back(i / w);
         std::size_t const n = columns_.size(), m = now_.values.size() / w;
-        if (options_.linear_solver == NormalSolver::cg)
+        if (rows_) solver_ = rows_;
+        else if (options_.linear_solver == NormalSolver::cg)
             solver_ = cg_ = std::make_shared<CgSolver>();
         else {
             jacobian_.resize(n * m * w);
@@ -1449,13 +2361,23 @@ private:
         norms_.resize(now_.x.size());
     }
     template <class T> void make_dense(std::size_t n) {
-        if (options_.linear_solver == NormalSolver::qr) solver_ = std::make_shared<QrSolver<T>>(n);
-        else solver_ = std::make_shared<CholeskySolver<T>>(n);
+        if (options_.linear_solver == NormalSolver::cholesky)
+            solver_ = std::make_shared<CholeskySolver<T>>(n);
+        else solver_ = std::make_shared<QrSolver<T>>(n);
     }
     /// The gradient, the scales and the solver for the parameters of now_.
     void linearize() {
         ++result_.njev;
-        if (cg_) {
+        if (rows_) {
+            weighted_ = now_.weighted;
+            column_norms_.resize(norms_.size());
+            rows_->linearize(now_, gradient_.data(), column_norms_.data());
+            for (std::size_t i = 0; i < norms_.size(); ++i)
+                norms_[i] = std::max(norms_[i] / 2, column_norms_[i]);
+            choose_numbers<double>();
+            rows_->choose(numbers_);
+            set_scales();
+        } else if (cg_) {
             cg_->of.emplace(now_);
             cg_->residual = weighted_ = now_.weighted;
             cg_->of->pull(weighted_.data(), gradient_.data());
@@ -1463,10 +2385,11 @@ private:
             choose_numbers<double>();
             cg_->at = numbers_;
             set_scales();
-            first_optimality_ = std::max(first_optimality_, optimality_);
-            cg_->tolerance = std::clamp(optimality_ / first_optimality_, 1e-6, 0.1);
         } else if (holomorphic_) linearize_dense<std::complex<double>>();
         else linearize_dense<double>();
+        first_optimality_ = std::max(first_optimality_, optimality_);
+        if (optimality_ > 0)
+            solver_->tolerance = std::clamp(optimality_ / first_optimality_, 1e-6, 0.1);
         solved_ = false;
     }
     template <class T> void linearize_dense() {
@@ -1507,7 +2430,7 @@ private:
                 if (x <= lower_[i] && g > 0) continue;
                 if (x >= upper_[i] && g < 0) continue;
                 numbers_.push_back(i);
-                optimality_ = std::max(optimality_, std::abs(g));
+                optimality_ = std::isfinite(g) ? std::max(optimality_, std::abs(g)) : infinity;
             }
         d_.resize(numbers_.size());
         D_.resize(numbers_.size());
@@ -1558,13 +2481,14 @@ private:
             next_.x[numbers_[i]] += h * d_[i];
         }
         evaluate(next_);
-        Linearization of(now_);
-        of.push(v.data(), image.data());
+        if (rows_) rows_->push(v.data(), image.data());
+        else Linearization(now_).push(v.data(), image.data());
         for (std::size_t i = 0; i < image.size(); ++i) {
             double const weight = now_.weights.empty() ? 1 : now_.weights[i];
             image[i] = 2 / h * (weight * (next_.values[i] - now_.values[i]) / h - image[i]);
         }
-        of.pull(image.data(), v.data());
+        if (rows_) rows_->pull(image.data(), v.data());
+        else Linearization(now_).pull(image.data(), v.data());
         for (std::size_t i = 0; i < n; ++i) b[i] = -v[numbers_[i]] / 2;
         solver_->solve_again(b, acceleration_);
         return 2 * scaled_norm(acceleration_) <= longest * scaled_norm(d_); // false for NaN
@@ -1679,7 +2603,7 @@ private:
         double const length = scaled_norm(d_), damping = damping_;
         // Where rounding errors hide a decrease, steps converge as long as each is shorter.
         bool const is_hidden = predicted > 0 && predicted < 1e-12 * now_.cost &&
-                               std::abs(decrease) < 1e-12 * now_.cost &&
+                               std::abs(decrease) < 1e-9 * now_.cost &&
                                length < 0.95 * last_length_;
         bool const accepted = (rho > 1e-3 && decrease > 0) || is_hidden;
         bool const small_change = accepted && rho > 0.25 && decrease < options_.ftol * now_.cost,
@@ -1711,13 +2635,11 @@ private:
         result_.optimality = optimality_;
         double const squares = squared_norm(now_.weighted.data(), now_.weighted.size());
         result_.covariance = [solver = solver_, numbers = numbers_, n = now_.x.size(),
-                                 m = now_.values.size(), squares,
-                                 has_matrix = !cg_](std::optional<double> variance) {
-            if (!has_matrix) fail("covariance: linear_solver cg has no Jacobian: take qr");
+                                 m = now_.values.size(), squares](std::optional<double> variance) {
+            auto const inverse = solver->inverse();
             if (!variance && m <= numbers.size())
                 fail("covariance: ", m, " residuals for ", numbers.size(),
                     " parameters leave no degree of freedom: give the variance");
-            auto const inverse = solver->inverse();
             if (inverse.size() != numbers.size() * numbers.size())
                 fail("covariance: the Jacobian has rank ", solver->rank().first, " for ",
                     solver->rank().second, " parameters: some are not determined");
@@ -1736,6 +2658,7 @@ private:
     std::vector<std::size_t> numbers_; // the real numbers among them that the next step changes
     Reals jacobian_, weighted_;        // memory of the dense solvers
     Reals gradient_, norms_;           // of all real numbers; norms of columns, which fall slowly
+    Reals column_norms_;               // those of now_, by rows
     Reals d_, D_, newton_;             // of numbers_
     Reals acceleration_;               // likewise: what lmaccel adds to d_
     double base_ = 0, optimality_ = 0, first_optimality_ = 0;
@@ -1747,8 +2670,9 @@ private:
 
 XGRAD_FUNCTION LeastSquaresSolution minimize_squares(
     std::function<ResidualCall(TensorSpan)> const& residual, TensorSpan x0,
-    LeastSquaresOptions const& options) {
-    return SquaresMinimizer(residual, x0, options).run();
+    LeastSquaresOptions const& options, std::shared_ptr<RowSolver> rows) {
+    check_defined("least_squares", "parameter", x0);
+    return SquaresMinimizer(residual, x0, options, std::move(rows)).run();
 }
 
 } // namespace xgrad::detail

@@ -286,7 +286,12 @@ template <class M, class X> consteval bool check_functions() {
     constexpr bool converts = HasInnerProduct<M, X> == ConvertsGradients<M, X>;
     static_assert(converts, "manifold: inner(x, u, v) and gradient(x, g) belong together: the "
                             "gradient is the tangent r with inner(x, r, v) = Re sum conj(g) v");
-    return projects && retracts && draws && transports && multiplies && converts;
+    constexpr bool bends = !ConvertsHessians<M, X> || requires(M const& m, X const& x) {
+        { m.hessian(x, x, x, x) } -> std::convertible_to<X>;
+    };
+    static_assert(bends, "manifold: hessian(x, g, h, v) const must return the covariant derivative "
+                         "of the gradient along v, of the type of x");
+    return projects && retracts && draws && transports && multiplies && converts && bends;
 }
 
 template <class M, class X> inline constexpr bool has_manifold_for_each = false;
@@ -365,13 +370,17 @@ template <class M, class X> struct GeometryOf final : AnyManifold<X> {
 /// Throws unless x is on the manifold, up to rounding and a little more.
 template <class M, class X> void check_on_manifold(std::string_view name, M const& m, X const& x) {
     visit_tensors(x, [&](AnyTensor const& t) { check_defined(name, t); });
-    double const away = GeometryOf<M, X>{m}.distance(x);
-    double most = 1e-8;
+    double away = 0, most = 1e-8;
     Shape shape;
     visit_tensors(x, [&]<Scalar T>(Tensor<T> const& t) {
         if (std::same_as<precision_of<T>, float>) most = 1e-4;
         shape = t.shape();
     });
+    try {
+        away = GeometryOf<M, X>{m}.distance(x);
+    } catch (Error const& e) {
+        fail(name, ": the point of shape ", shape, " is not on ", type_name<M>, ": ", e.what());
+    }
     if (!(away <= most))
         fail(name, ": the point of shape ", shape, " is not on ", type_name<M>,
             ": retract(x, 0) differs from it by ", std::to_string(away), " of its length");
@@ -525,13 +534,23 @@ template <class M, class X> struct ManifoldTest {
         same("gradient(x, g) is no tangent", g.project(x, r), r);
         same("inner(x, gradient(x, g), v) is not Re sum conj(g) v", g.inner(x, r, v),
             usual_inner(a, v));
+        bool const is_second = !HasInnerProduct<M, X> && slope_of([&](double t) {
+            return length(g.project(x, line(t)));
+        }) > 2.8;
         if constexpr (TensorLike<X> && ConvertsHessians<M, X>) {
-            X const zero = multiple_of(0, a);
+            X const zero = multiple_of(0, a), bent = g.hessian(x, a, zero, v);
             same("hessian(x, g, h, v) is not symmetric", g.inner(x, g.hessian(x, a, zero, u), v),
-                g.inner(x, u, g.hessian(x, a, zero, v)));
+                g.inner(x, u, bent));
+            // Re sum conj(a) x along the retraction, against its expansion of second order
+            bool const fits = slope_of([&](double t) {
+                return std::abs(usual_inner(a, line(t)) - t * t / 2 * g.inner(x, bent, v));
+            }) > 2.8;
+            if (is_second && !fits)
+                fail("check_manifold: ", type_name<M>,
+                    ": hessian(x, g, h, v) is not the second derivative along retract(x, t v)");
+            if (HasInnerProduct<M, X> && fits) return 2;
         }
-        if constexpr (HasInnerProduct<M, X>) return 1;
-        else return slope_of([&](double t) { return length(g.project(x, line(t))); }) > 2.8 ? 2 : 1;
+        return is_second ? 2 : 1;
     }
 };
 
@@ -547,14 +566,22 @@ struct ManifoldCheckOptions {
 /// tangents, that `retract(x, t v)` is x + t v up to t^2, that `inner` is an inner product, and
 /// that `gradient` and `hessian` belong to it. Throws an Error that says what does not hold.
 /// Returns the order of the retraction: 2 if the component of `retract(x, t v)` - x - t v that is
-/// tangent at x is as small as t^3, else 1; with an inner product of its own always 1.
+/// tangent at x is as small as t^3, and with an inner product of its own if `hessian` is the
+/// second derivative along it; else 1. A product has the least of its parts.
 template <class M, class X>
 int check_manifold(M const& manifold, X const& like, ManifoldCheckOptions const& options = {}) {
     constexpr bool is_double = detail::has_double_precision<X>;
     static_assert(is_double, "check_manifold: `like` must be of double precision");
     if constexpr (is_double && detail::check_geometry<M, X>()) {
         NoGradGuard const off;
-        return detail::ManifoldTest<M, X>{{manifold}, options.tolerance}.run(like);
+        int parts = 2;
+        if constexpr (!detail::TensorLike<X>)
+            parts = detail::for_each_part<std::tuple_size_v<X>>([&](auto... i) {
+                return std::min({check_manifold(
+                    std::get<i.value>(manifold.parts), std::get<i.value>(like), options)...});
+            });
+        int const order = detail::ManifoldTest<M, X>{{manifold}, options.tolerance}.run(like);
+        return detail::TensorLike<X> ? order : parts;
     } else return 0;
 }
 
@@ -599,6 +626,9 @@ enum class Descent : std::uint8_t {
     lbfgs,              // a limited-memory quasi-Newton method
     trust_region        // Newton's method with products of the Hessian and a tangent
 };
+constexpr std::string_view choice_names(Descent) {
+    return "method: gradient conjugate_gradient lbfgs trust_region";
+}
 
 /// What a callback of minimize() gets before each iteration.
 struct MinimizeProgress {
@@ -609,10 +639,10 @@ struct MinimizeProgress {
 
 /// Options of minimize().
 struct MinimizeOptions {
-    Descent method = Descent::lbfgs; // how it minimises
-    std::int64_t max_iter = 1000;    // the number of iterations
-    double gtol = 1e-6;              // the norm of the Riemannian gradient at which it stops
-    std::int64_t history_size = 10;  // the steps that L-BFGS keeps
+    Choice<Descent> method = Descent::lbfgs; // or its name: "lbfgs"
+    std::int64_t max_iter = 1000;            // the number of iterations
+    double gtol = 1e-6;             // the norm of the Riemannian gradient at which it stops
+    std::int64_t history_size = 10; // the steps that L-BFGS keeps
     /// The largest radius of the trust region; 0 stands for the root of the number of elements. It
     /// begins with an eighth of that.
     double max_radius = 0;
@@ -856,7 +886,7 @@ template <class X> struct Minimizer {
             !(options.max_radius >= 0))
             fail("minimize: max_iter, gtol and max_radius must not be negative, and history_size "
                  "must be positive");
-        switch (options.method) {
+        switch (Descent{options.method}) {
         case Descent::gradient:
             return loop(SteepestDescent(), x0);
         case Descent::conjugate_gradient:
@@ -884,32 +914,35 @@ template <class X> struct Minimizer {
             now = std::move(*next);
         }
         bool const converged = now.norm <= options.gtol;
-        std::string const norm = "The norm of the gradient, " + scientific(now.norm) + ", is ";
+        std::string const norm =
+            "The norm of the gradient, " + number_text(now.norm, {2}) + ", is ";
         return {now.x, now.value, now.norm, iterations, evaluations, products, converged,
-            converged ? norm + "at most gtol, " + scientific(options.gtol) + "."
+            converged ? norm + "at most gtol, " + number_text(options.gtol, {2}) + "."
             : iterations == options.max_iter
                 ? norm + "above gtol after max_iter = " + std::to_string(iterations) +
                       " iterations."
                 : norm + "above gtol, but no lower value was found: rounding hides further "
                          "progress, or the gradient is wrong."};
     }
-    static std::string scientific(double v) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%.2g", v);
-        return text;
-    }
 };
 
+/// f(x), which must be one number, and its gradient.
+template <class F, class X> std::pair<double, X> value_and_gradient_of(F& f, X const& x) {
+    auto const [value, gradient] = Transform<F, X>::value_and(
+        "minimize", f, x, {}, [](auto const& e, auto products, auto const&, auto const&) {
+            if (e.outputs[0].numel() != 1)
+                fail<ShapeError>("minimize: the function must return one number, not shape ",
+                    e.outputs[0].shape());
+            vector_jacobian_product(e, {}, products);
+        });
+    return {static_cast<double>(value.item()), X(gradient)};
+}
 /// A Minimizer of f, which it refers to.
 template <class X, class F>
 Minimizer<X> minimizer(F& f, AnyManifold<X> const& manifold, MinimizeOptions const& options) {
-    return {manifold, options,
+    return {manifold, options, [&f](X const& x) { return value_and_gradient_of(f, x); },
         [&f](X const& x) {
-            auto const [value, g] = value_and_grad(f, x);
-            return std::pair(static_cast<double>(value.item()), X(g));
-        },
-        [&f](X const& x) {
-            auto const g = [&f](X const& at) { return X(value_and_grad(f, at).second); };
+            auto const g = [&f](X const& at) { return value_and_gradient_of(f, at).second; };
             return std::function<X(X const&)>(linearize(g, x).second);
         }};
 }
@@ -1134,6 +1167,11 @@ template <Scalar T> Tensor<T> polar(Tensor<T> const& y) {
     for (int i = 0; i < 2; ++i) q = P(1.5) * q - P(0.5) * matmul(q, matmul(adjoint(q), q));
     return q;
 }
+/// l^-1 v l^-H for x = l l^H.
+template <class X> X whitened(X const& x, X const& v) {
+    X const l = linalg::cholesky(x);
+    return linalg::solve_triangular(l, adjoint(X(linalg::solve_triangular(l, v))));
+}
 /// Factors of the matrices of rank k that are nearest to y, y = u diag(s) vh.
 template <Scalar T> auto factors_of_rank(Tensor<T> const& y, std::size_t rank) {
     auto const k = static_cast<std::ptrdiff_t>(rank);
@@ -1212,15 +1250,16 @@ struct Grassmann : Stiefel {
 struct HermitianPositiveDefinite {
     template <class X> X project(X const&, X const& v) const { return detail::hermitian(v); }
     template <class X> X retract(X const& x, X const& v) const {
-        return detail::hermitian(X(x + v + 0.5 * matmul(v, linalg::solve(x, v))));
+        X const half = linalg::solve_triangular(linalg::cholesky(x), v);
+        return detail::hermitian(X(x + v + 0.5 * matmul(adjoint(half), half)));
     }
     /// An isometry: with the Cholesky factors of x and y.
     template <class X> X transport(X const& x, X const& y, X const& v) const {
         X const l = linalg::cholesky(y);
-        return matmul(matmul(l, whitened(x, v)), adjoint(l));
+        return matmul(matmul(l, detail::whitened(x, v)), adjoint(l));
     }
     template <class X> double inner(X const& x, X const& u, X const& v) const {
-        return detail::usual_inner(whitened(x, u), whitened(x, v));
+        return detail::usual_inner(detail::whitened(x, u), detail::whitened(x, v));
     }
     template <class X> X gradient(X const& x, X const& g) const {
         return matmul(matmul(x, detail::hermitian(g)), x);
@@ -1232,13 +1271,6 @@ struct HermitianPositiveDefinite {
         X const a = randn_like(x);
         return matmul(a, adjoint(a)) / static_cast<precision_of<typename X::scalar>>(x.shape(-1)) +
                eye<typename X::scalar>(x.shape(-1));
-    }
-
-private:
-    /// l^-1 v l^-H for x = l l^H.
-    template <class X> static X whitened(X const& x, X const& v) {
-        X const l = linalg::cholesky(x);
-        return linalg::solve_triangular(l, adjoint(X(linalg::solve_triangular(l, v))));
     }
 };
 

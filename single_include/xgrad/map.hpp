@@ -174,7 +174,8 @@
 
 // ======== xgrad/map/several.hpp
 // Functions of numbers with several results: a Function on whole arrays, which calls them once for
-// each element. The gradients are again such a function (Pullback).
+// each element. The gradients are again such a function (Pullback). Expressions among the operands
+// become a part of the function (OfExpressions).
 //
 // Shapes: the operands broadcast; each result has the common shape.
 // Gradients: first and second ones, in backward and forward mode.
@@ -364,7 +365,8 @@ struct Map<F, Options, Y(L...)> : Elementwise<Y(L...)> {
     using Call = detail::MapCall<Options, Y(L...)>;
     template <std::size_t I> using argument = std::tuple_element_t<I, std::tuple<L...>>;
     static constexpr typename Call::Index all{[](std::size_t) { return true; }};
-    F f; // the function
+    static constexpr bool is_transcendental = true; // expensive: a kernel calls it at one place
+    F f;                                            // the function
 
     template <class... X> XGRAD_INLINE auto value(X const&... x) const {
         if constexpr ((detail::is_probe<X> || ...))
@@ -433,8 +435,8 @@ private:
 namespace xgrad::detail {
 
 /// The kind of the numbers that map() makes of an operand: integers and masks are real numbers.
-template <class X>
-using mapped_kind = std::conditional_t<takes_gradients<kind_in<X>>, kind_in<X>, R>;
+template <class Kind> using number_kind = std::conditional_t<takes_gradients<Kind>, Kind, R>;
+template <class X> using mapped_kind = number_kind<kind_in<X>>;
 template <class Options, class L, class P>
 using mapped_number =
     Dual<std::conditional_t<Options::on_batches, batch_for<L, P>, typename L::template over<P>>, 0>;
@@ -564,20 +566,74 @@ private:
     }
 };
 
-/// An operand as a tensor; a number is one of a single element.
-template <class P, class X> auto as_tensor(X const& x) {
-    if constexpr (Number<X>)
-        return Tensor<typename mapped_kind<X>::template over<P>>(
-            static_cast<typename mapped_kind<X>::template over<P>>(x));
+/// True for an expression of tensors and numbers whose operations all give real or complex numbers.
+template <class X> inline constexpr bool is_of_numbers = takes_gradients<kind_in<X>>;
+template <Number T> inline constexpr bool is_of_numbers<Constant<T>> = true;
+template <class Op, class... X>
+inline constexpr bool is_of_numbers<Expression<Op, X...>> =
+    takes_gradients<typename Expression<Op, X...>::kind> && (is_of_numbers<X> && ...);
+
+/// F of flattened expressions, as a function of the numbers of their tensors.
+template <class F, class... E> struct OfExpressions {
+    F f;
+    std::tuple<E...> expressions;
+
+    template <class... N> XGRAD_INLINE auto operator()(N const&... n) const {
+        constexpr auto first = first_operands<E...>();
+        auto const all = std::tie(n...);
+        using First = std::tuple_element_t<0, std::tuple<N...>>;
+        return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
+            return f(of_kind<number_kind<typename E::kind>, First>(
+                number<first[I]>(std::get<I>(expressions), all))...);
+        }(std::index_sequence_for<E...>{});
+    }
+
+private:
+    template <std::size_t At, class T, class All>
+    XGRAD_INLINE static auto number(Slot<T> const&, All const& all) {
+        return std::get<At>(all);
+    }
+    template <std::size_t At, class T, class All>
+    XGRAD_INLINE static auto number(Constant<T> const& c, All const&) {
+        return c.value();
+    }
+    template <std::size_t At, class Op, class... X, class All>
+    XGRAD_INLINE static auto number(Expression<Op, X...> const& e, All const& all) {
+        constexpr auto first = first_operands<X...>();
+        return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
+            return express(e.op, number<At + first[I]>(get<I>(e.x), all)...);
+        }(std::index_sequence_for<X...>{});
+    }
+};
+
+/// An operand as map_several() takes it: an expression that OfExpressions computes, or a tensor.
+template <class X> auto several_operand(X const& x) {
+    if constexpr (Number<X>) return OperandTraits<X>::make(x);
+    else if constexpr (is_expression<X> && is_of_numbers<X>) return x;
     else return materialize(x);
 }
-template <class Options, class Result, class P, class... L, class F, class... X>
-auto map_several(std::type_identity<Types<L...>>, F const& f, X const&... x) {
-    auto const results = [&]<std::size_t... K>(std::index_sequence<K...>) {
-        using Mapped = MapSeveral<F, Options, P,
-            Types<result_kind<std::tuple_element_t<K, Result>>...>, Types<L...>>;
-        return Mapped::apply(f, cast<typename L::template over<P>>(as_tensor<P>(x))...);
-    }(std::make_index_sequence<std::tuple_size_v<Result>>{});
+template <class Options, class Result, class P, class F, class... E>
+auto map_expressions(F const& f, E const&... e) {
+    using Inlined = OfExpressions<F, flat_expression<E>...>;
+    AnyTensor const* tensors[(flat_expression<E>::operand_count + ...)];
+    AnyTensor const** next = tensors;
+    Inlined const inlined{
+        f, std::tuple<flat_expression<E>...>{FlatExpressionOf<E>::flatten(e, next)...}};
+    return [&]<Scalar... T, std::size_t... I, std::size_t... K>(
+               Scalars<T...>, std::index_sequence<I...>, std::index_sequence<K...>) {
+        using Mapped =
+            MapSeveral<Inlined, Options, P, Types<result_kind<std::tuple_element_t<K, Result>>...>,
+                Types<mapped_kind<Tensor<T>>...>>;
+        return Mapped::apply(inlined, cast<typename mapped_kind<Tensor<T>>::template over<P>>(
+                                          tensors[I]->template as<T>())...);
+    }(typename JoinedScalars<operand_scalars<flat_expression<E>>...>::type{},
+               std::make_index_sequence<(flat_expression<E>::operand_count + ...)>{},
+               std::make_index_sequence<std::tuple_size_v<Result>>{});
+}
+/// Several results: expressions among the operands are computed in the same pass.
+template <class Options, class Result, class P, class F, class... X>
+auto map_several(F const& f, X const&... x) {
+    auto const results = map_expressions<Options, Result, P>(f, several_operand(x)...);
     if constexpr (requires(Result r) { r.fill(r[0]); })
         return std::apply([](auto const&... y) { return std::array{y...}; }, results);
     else return results;
@@ -599,7 +655,7 @@ inline constexpr Holomorphic holomorphic{};
 
 namespace detail {
 
-template <class Options, class F, class... X> auto map_with(F const& f, X&&... x) {
+template <class Options, class F, class... X> auto map_numbers(F const& f, X&&... x) {
     using P = result_precision<R, widest_precision<typename operand_type<X>::precision...>>;
     constexpr bool is_callable =
         requires { f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...); };
@@ -607,9 +663,7 @@ template <class Options, class F, class... X> auto map_with(F const& f, X&&... x
                                "type; it must be a template: [](auto x, auto y) { return x * y; }");
     if constexpr (is_callable) {
         using Result = decltype(f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...));
-        if constexpr (SeveralNumbers<Result>)
-            return map_several<Options, Result, P>(
-                std::type_identity<Types<mapped_kind<X>...>>{}, f, x...);
+        if constexpr (SeveralNumbers<Result>) return map_several<Options, Result, P>(f, x...);
         else {
             constexpr bool is_number = Number<Result> || requires { PartOf<Result>::is_part; };
             static_assert(is_number,
@@ -620,6 +674,13 @@ template <class Options, class F, class... X> auto map_with(F const& f, X&&... x
             else return StandIn();
         }
     } else return StandIn();
+}
+template <class Options, class F, class... X> auto map_with(F const& f, X&&... x) {
+    constexpr bool has_operands = AnyOperand<X...>;
+    static_assert(has_operands,
+        "map: behind the function stand its operands: tensors or expressions, and numbers");
+    if constexpr (has_operands) return map_numbers<Options>(f, std::forward<X>(x)...);
+    else return StandIn();
 }
 template <class Options, class... X> auto map_with(WithBranches, X&&... x) {
     return map_with<typename Options::branching>(std::forward<X>(x)...);

@@ -2274,6 +2274,14 @@ inline std::vector<Shape> shapes_of(TensorSpan all) {
     for (auto const& t : all) shapes.push_back(t.shape());
     return shapes;
 }
+/// Throws ShapeError where tensors have other shapes than those of the plan.
+inline void check_shapes(std::string_view transform, std::string_view what, TensorSpan all,
+    std::vector<Shape> const& planned) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (!(all[i].shape() == planned[i]))
+            fail<ShapeError>(transform, ": ", what, i, " has shape ", all[i].shape(),
+                ", and the plan was made for ", planned[i]);
+}
 
 /// The given pattern, checked, or the one that is found.
 XGRAD_LAZY SparsePattern checked_pattern(Evaluation const& e, TensorSpan outputs,
@@ -2502,8 +2510,8 @@ XGRAD_LAZY_BODY AnyTensor sparse_entries(
     Tensors gradient;
     if (p.by == By::symmetric) gradient = recorded_gradient(e);
     Evaluation const of = p.by == By::symmetric ? e.with_outputs(gradient) : e;
-    if (shapes_of(of.inputs) != p.inputs || shapes_of(of.outputs) != p.outputs)
-        fail<ShapeError>(p.transform, ": the plan was made for inputs and results of other shapes");
+    check_shapes(p.transform, "input ", of.inputs, p.inputs);
+    check_shapes(p.transform, "result ", of.outputs, p.outputs);
     NoGradGuard const off;
     std::optional<ForwardPass> forward;
     if (p.by != By::rows) forward.emplace(of.inputs, of.outputs);

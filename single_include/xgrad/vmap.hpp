@@ -350,7 +350,7 @@ public:
     Batched& operator=(Batched const&) & = default;
     Batched& operator=(Batched&&) & noexcept = default;
     template <class X>
-    void operator=(X const&) && = delete; // vmap: write where(mask, y, x) in the place of x(i) = y
+    void operator=(X const&) && = delete; // vmap: write where(mask, y, x), or auto z = y
     ~Batched() = default;
 
     /// The tensor, or expression, of all examples; its first axes number them.
@@ -446,6 +446,23 @@ private:
     V stacked_;
 };
 
+/// Values and indices of sort(), topk() and median() along an axis.
+template <class V, class I> struct BatchedOrdered {
+    V values;  // the elements
+    I indices; // of the elements, along the axis
+};
+
+/// Stands for what a tensor that all examples share becomes in place: it has no value for each.
+template <class V, class... L> struct detail::FlattenedExpression<Batched<V, L...>> {
+    static_assert(
+        is_one_example<V>, "vmap: `w += x` of a w that all examples share; write auto y = w + x");
+    using F = V;
+    static RecordTable const& table;
+    AnyTensor const* operands[V::operand_count];
+    explicit FlattenedExpression(Batched<V, L...> const&);
+    void const* object() const;
+};
+
 /// An elementwise operation on all examples: what express() calls.
 template <class Op, class... X>
     requires(detail::is_batched<X> || ...)
@@ -526,12 +543,6 @@ template <BatchedOperand X> auto eval(X const& x) { return materialize_expressio
 // Read next: batch_functions.hpp.
 
 namespace xgrad {
-
-/// Values and indices of sort(), topk() and median() along an axis.
-template <class V, class I> struct BatchedOrdered {
-    V values;  // the elements
-    I indices; // of the elements, along the axis
-};
 
 namespace detail {
 
@@ -1491,6 +1502,27 @@ template <class F, class X> struct BatchedTransform {
     template <class T> auto numbers(T const& y, Shape const& example) const {
         return batched<Lv>(only_reshaped(reshape(y, Axes(joined_dims(sizes, example)))));
     }
+    /// The results of transform(g, x, options) with the examples as rows: all levels are one axis.
+    template <class G, class Transform>
+    auto by_rows(G const& g, X const& inputs, JacobianOptions options, Transform transform) const {
+        if (options.rows)
+            fail<GraphError>("vmap: inside of it, jacobian() and hessian() have no option `rows`: "
+                             "the examples are the rows");
+        options.rows = true;
+        auto const joined = [](auto const& t) {
+            return materialize_expression(
+                flatten(t, 0, static_cast<std::ptrdiff_t>(Lv::count) - 1));
+        };
+        auto const apart = [this](auto const& t) {
+            Shape const row(t.shape().begin() + 1, t.shape().end());
+            return materialize_expression(reshape(t, Axes(joined_dims(sizes, row))));
+        };
+        auto const rows_of_g = [&](auto const&... t) {
+            return map_structure(g(apart(t)...), joined);
+        };
+        return results(map_structure(
+            transform(rows_of_g, map_structure(tensors(inputs), joined), options), apart));
+    }
 };
 template <class F, class X> auto batched_transform(F& f, X const&) {
     return BatchedTransform<F, X>{f};
@@ -1500,54 +1532,6 @@ template <class F, class X> auto batched_transform(F& f, X const&) {
 template <class G, class X> auto call_all(G const& g, X const& x) {
     if constexpr (is_tuple<X>) return std::apply(g, x);
     else return g(x);
-}
-/// One tensor of a tuple, or the tuple of several.
-template <class... T> auto one_or_all(std::tuple<T...> x) {
-    if constexpr (sizeof...(T) == 1) return std::get<0>(x);
-    else return x;
-}
-template <class X> auto all_of_one(X const& x) {
-    if constexpr (is_tuple<X>) return x;
-    else return std::tuple(x);
-}
-/// The Jacobians of g at tensors whose first axes are levels, a pass backward for each element of
-/// the results for one example.
-template <class G, class... T>
-auto jacobian_by_levels(G const& g, std::size_t levels, std::tuple<T...> const& x) {
-    auto const value_and_pull = std::apply([&](auto const&... t) { return vjp(g)(t...); }, x);
-    auto const& y = value_and_pull.first;
-    auto const outputs = erased(y);
-    auto const block = [&](std::size_t k) {
-        Shape const whole = outputs[k].shape(), example(whole.begin() + levels, whole.end());
-        std::tuple<std::vector<T>...> rows;
-        for (std::size_t j = 0, n = numel(example); j < n; ++j) {
-            auto units = y;
-            std::size_t at = 0;
-            visit_tensors(units, [&]<Scalar Y>(Tensor<Y>& t) {
-                Tensor<Y> const unit(Array<Y>(joined_dims(Shape(levels, 1), example), Y(0)));
-                if (at++ == k) set_unit(unit, j);
-                t = broadcast_to(unit, t.shape());
-            });
-            auto const row = all_of_one(value_and_pull.second(units));
-            [&]<std::size_t... I>(std::index_sequence<I...>) {
-                (std::get<I>(rows).push_back(std::get<I>(row)), ...);
-            }(std::index_sequence_for<T...>());
-        }
-        auto const finish = [&]<Scalar X>(std::vector<Tensor<X>> const& of, Tensor<X> const& in) {
-            auto const shape =
-                joined_dims(whole, Shape(in.shape().begin() + levels, in.shape().end()));
-            return of.empty() ? Tensor<X>(Array<X>(shape))
-                              : only_reshaped(reshape(
-                                    stack(of, static_cast<std::ptrdiff_t>(levels)), Axes(shape)));
-        };
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return one_or_all(std::tuple(finish(std::get<I>(rows), std::get<I>(x))...));
-        }(std::index_sequence_for<T...>());
-    };
-    if constexpr (is_tuple<std::remove_cvref_t<decltype(y)>>)
-        return [&]<std::size_t... K>(std::index_sequence<K...>) { return tuple_of(block(K)...); }(
-                   std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(y)>>>());
-    else return block(0);
 }
 
 } // namespace detail
@@ -1591,23 +1575,26 @@ auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {
     auto const [y, products] = jvp(of.function(), of.tensors(inputs), of_v, options);
     return std::pair(of.results(y), of.results(products));
 }
-/// jacobian() of each example.
+/// jacobian() of each example: the examples are rows of one call.
 template <class F, class X>
     requires detail::BatchedCall<F, X>
 auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
-    detail::DifferentiatedScope const scope(options.create_graph.value_or(detail::differentiated));
     auto const of = detail::batched_transform(f, inputs);
-    return of.results(detail::jacobian_by_levels(
-        of.function(), decltype(of)::Lv::count, detail::all_of_one(of.tensors(inputs))));
+    return of.by_rows(
+        of.function(), inputs, options, [](auto const& g, auto const& x, auto const& with_rows) {
+            return jacobian(g, x, with_rows);
+        });
 }
 /// hessian() of each example.
 template <class F, class X>
     requires detail::BatchedCall<F, X>
 auto hessian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
-    auto const gradient = [&f](auto const&... x) {
-        return value_and_grad(f, detail::one_or_all(std::tuple(x...))).second;
-    };
-    return jacobian(gradient, inputs, options);
+    auto const of = detail::batched_transform(f, inputs);
+    Shape example;
+    return of.by_rows(of.number("hessian", example), inputs, options,
+        [](auto const& g, auto const& x, auto const& with_rows) {
+            return hessian(g, x, with_rows);
+        });
 }
 /// `name()` of each example: the derivative of the gradient along v.
 #define XGRAD_HESSIAN_PRODUCT(name)                                                                \
@@ -1783,9 +1770,11 @@ auto vmap_call(F& f, VmapOptions const& options, X const&... x) {
                             std::is_invocable_v<F&, example_of<A> const&...>;
                         static_assert(takes_tensors,
                             "vmap: the function cannot be called with these arguments");
-                        warn_of_loop(
-                            "a function that takes Tensor, and not `auto const&`", *n.count);
-                        return result(loop_examples(f, a...));
+                        if constexpr (takes_tensors) {
+                            warn_of_loop(
+                                "a function that takes Tensor, and not `auto const&`", *n.count);
+                            return result(loop_examples(f, a...));
+                        }
                     }
                 },
                 arguments);

@@ -7373,14 +7373,13 @@ XGRAD_INLINE auto operator*(A&& a, B&& b) {
 struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
     static constexpr std::string_view written = "/";
     XGRAD_INLINE auto value(auto a, auto b) const { return a / b; }
-    XGRAD_INLINE auto factor(auto b) const { return reciprocal(b); }
+    XGRAD_INLINE auto factor(auto b) const {
+        if constexpr (Number<decltype(b)>) return decltype(b)(1) / b; // beside a Dual of a Dual
+        else return reciprocal(b);
+    }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return factor(b); }
-    XGRAD_INLINE auto partial(wrt<1> by, auto y, auto a, auto b) const {
-        return partial(by, y, a, b, factor(b));
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto, auto factor) const {
-        return -(y * factor);
-    }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return -(y * factor(b)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto, auto r) const { return -(y * r); }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -13290,8 +13289,7 @@ template <detail::TransformedFunction F> auto linearize(F&& f) {
         return detail::Transform<G, In>::template run<true>(
             "linearize", g, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
                 return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
-                           out = detail::without_tensors(out)]<detail::StructureLike... V>(
-                           V const&... v) {
+                           out = detail::without_tensors(out)]<class... V>(V const&... v) {
                     using Given = std::tuple<detail::structure<V>...>;
                     using Kept = std::remove_cvref_t<decltype(in)>;
                     constexpr bool single = std::same_as<Given, std::tuple<Kept>>;
@@ -13364,8 +13362,9 @@ struct Problems {
         return shape;
     }
 };
-/// Zeros for the derivatives of each output with respect to each input.
-XGRAD_LAZY std::vector<Tensors> zero_blocks(Evaluation const& e, Problems const& problems);
+/// Zeros for the derivatives of all outputs by all inputs, or memory if so many will be written.
+XGRAD_LAZY std::vector<Tensors> zero_blocks(
+    Evaluation const& e, Problems const& problems, std::size_t written = 0);
 /// The derivatives of one output with respect to all inputs.
 XGRAD_LAZY [[gnu::cold]] Tensors reverse_rows(
     Evaluation const& e, Problems const& problems, std::size_t index);
@@ -19059,7 +19058,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
         OldOperands old;
         if (recorded) {
             old.take(t, in.plan->read, flat.operands);
-            if (std::same_as<typename E::operation, Copy> && t.is_view())
+            if (std::same_as<typename decltype(flat)::F::operation, Copy> && t.is_view())
                 flat.operands[0] =
                     &old.overwritten(t); // CopySlices erases the gradient of the old values
             in = BoundOperands(table, flat.object(), flat.operands, true);
@@ -25398,7 +25397,7 @@ private:
     }
     void write(FusedNode& node, std::vector<Entries> const& all) {
         NodeLock const lock(node);
-        if (blocks_.empty()) blocks_ = zero_blocks(e_, problems_);
+        if (blocks_.empty()) blocks_ = zero_blocks(e_, problems_, all.size() * numel(node.space()));
         std::vector<AnyArray> into(node.operand_count());
         OperandMask wanted = 0;
         for (auto const& one : all) {
@@ -25496,8 +25495,7 @@ XGRAD_LAZY_BODY AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imagina
     if (!xgrad::is_complex(type.dtype)) return a;
     Strides twice = a.strides;
     for (auto& step : twice) step *= 2;
-    Shape shape = a.shape;
-    a.set_view(std::move(shape), std::move(twice),
+    a.set_view(Shape(a.shape), std::move(twice),
         imaginary ? static_cast<std::ptrdiff_t>(type.size / 2) : 0);
     return a;
 }
@@ -25512,19 +25510,23 @@ XGRAD_LAZY_BODY void copy_parts(
 }
 
 XGRAD_LAZY_BODY void set_unit(AnyTensor const& t, std::size_t place, bool imaginary) {
-    if (xgrad::is_complex(t.dtype())) place = 2 * place + imaginary;
-    auto* const data = t.impl().array.data;
-    if (is_single(t.dtype())) reinterpret_cast<float*>(data)[place] = 1;
-    else reinterpret_cast<double*>(data)[place] = 1;
+    auto* const parts = t.impl().array.data + place * t.impl().type->size;
+    if (is_single(t.dtype())) reinterpret_cast<float*>(parts)[imaginary] = 1;
+    else reinterpret_cast<double*>(parts)[imaginary] = 1;
 }
 
-XGRAD_LAZY_BODY std::vector<Tensors> zero_blocks(Evaluation const& e, Problems const& problems) {
+XGRAD_LAZY_BODY std::vector<Tensors> zero_blocks(
+    Evaluation const& e, Problems const& problems, std::size_t written) {
+    auto const size_of = [&](TensorSpan all) { return count_directions(all, false, problems); };
+    bool const all = written == problems.count * size_of(e.outputs) * size_of(e.inputs);
     std::vector<Tensors> blocks(e.outputs.size());
     for (std::size_t k = 0; k < blocks.size(); ++k)
         for (auto const& x : e.inputs) {
             Shape shape = e.outputs[k].shape();
             for (auto const n : problems.part_of(x.shape())) shape.push_back(n);
-            blocks[k].push_back(x.impl().type->filled(shape, 0));
+            auto const& type = *x.impl().type;
+            blocks[k].push_back(all ? AnyTensor(TensorImpl::make(type, {shape, type.size}))
+                                    : type.filled(shape, 0));
         }
     return blocks;
 }
@@ -25637,16 +25639,16 @@ XGRAD_LAZY_BODY std::vector<Tensors> jacobian_blocks(
         fail<GraphError>(
             e.transform, ": create_graph or strict and Mode::forward are not supported together");
     Problems const problems = options.rows ? rows_of(e) : Problems();
-    if (options.strategy == Mode::automatic && !must_reverse && !anomaly.functions)
+    bool const chooses = options.strategy == Mode::automatic && !must_reverse && !anomaly.functions;
+    if (chooses)
         if (auto blocks = ExpressionJacobian<>(e, problems).run(); !blocks.empty()) return blocks;
     if (options.rows) check_rows(e, problems);
     if (options.strategy == Mode::forward) {
         ForwardPass pass(e.inputs, e.outputs);
         return forward_columns(e, problems, pass);
     }
-    if (options.strategy == Mode::automatic && !must_reverse && !anomaly.functions &&
-        count_directions(e.inputs, true, problems) <
-            count_directions(e.outputs, false, problems) + is_symmetric)
+    if (chooses && count_directions(e.inputs, true, problems) <
+                       count_directions(e.outputs, false, problems) + is_symmetric)
         if (ForwardPass pass(e.inputs, e.outputs); !pass.prefers_reverse()) try {
                 return forward_columns(e, problems, pass);
             } catch (GraphError const&) {
@@ -25669,20 +25671,14 @@ XGRAD_LAZY_BODY Tensors recorded_gradient(Evaluation const& e, bool rows) {
     Tensors gradient(e.inputs.size());
     AnyTensor const ones = y.impl().type->filled(y.shape(), 1);
     pull_back(e, {&ones, 1}, true, true, gradient);
-    for (std::size_t i = 0; i < gradient.size(); ++i) {
-        auto& g = gradient[i];
-        if (e.strict && !g.defined())
-            fail<GraphError>(e.transform,
-                ": The output of the user-provided function is independent of input ", i,
-                ". This is not allowed in strict mode.");
-        if (e.strict && !g.requires_grad())
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+        if (e.strict && gradient[i].defined() && !gradient[i].requires_grad())
             fail<GraphError>(e.transform,
                 ": the jacobian of the user-provided function with respect to input ", i,
                 " does not require gradients. This is not allowed in strict mode. You should "
                 "ensure that your function is twice differentiable and the jacobian "
                 "depends on the inputs (this would be violated by a linear function for example).");
-        if (!g.defined()) g = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
-    }
+    fill_in(e, "The output of the user-provided function", "jacobian", gradient);
     return gradient;
 }
 
@@ -25886,6 +25882,7 @@ protected:
         16; // calls in which a kernel adds to a buffer before it is flushed: more would lose digits
     static constexpr std::size_t block_bytes = 8192;  // of one operand in a box of several rows
     static constexpr std::size_t longest_part = 1024; // elements of a part of a row
+    static constexpr std::size_t strided_part = 256;  // so that columns share rows in the L1 cache
     static constexpr std::size_t shortest_row = 128;  // for calls row by row
     static constexpr std::size_t streamed_part =
         1024; // bytes in a box; more non-temporal stores would fill the store buffer
@@ -26526,7 +26523,7 @@ XGRAD_FUNCTION void NdLoopPlan::choose_box() {
             else if (walk.operand.from >= 0 && walk.operand.reduces)
                 longest = std::min(longest, max_summed);
             else if (!(walk.operand.from >= 0 || (walk.direct && walk.stride[0] == 1)))
-                longest = std::min(longest, longest_part);
+                longest = std::min(longest, walk.stride[0] > 1 ? strided_part : longest_part);
             if (is_transposed(walk))
                 side = std::max(side, square_side(walk.operand.transfer->element));
         }
