@@ -181,7 +181,7 @@ Real tutte(Mesh const& mesh) {
             free.mutable_data()[i] = 0;
     auto springs = xg::sum_over<2, 2>(
         [](auto const& ends, auto const& is_free, auto const& held_at) {
-            auto const at = [&](int end, int axis) {
+            auto const at = [&](std::size_t end, std::size_t axis) {
                 return is_free(end) * ends[end][axis] + (1. - is_free(end)) * held_at(end, axis);
             };
             auto const dx = at(1, 0) - at(0, 0), dy = at(1, 1) - at(0, 1);
