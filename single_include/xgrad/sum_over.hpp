@@ -654,8 +654,12 @@ template <class Form, RealScalar T, bool on_batches> struct ElementKernel {
                         in[a * Form::in_row + i][lane] =
                             x[index.row(corner + a) * Form::in_row + i];
             }
+            // An array of arrays, where an element has rows of several numbers.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-braces"
             Number<order> const y =
                 f(Corners<order>{number<order, K>(in)...}, Constant(constants, e, last)...);
+#pragma GCC diagnostic pop
             T values[lanes];
             store(values, y.value);
             std::size_t const count = std::min(lanes, last - e);
