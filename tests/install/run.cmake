@@ -113,8 +113,9 @@ if(WAY STREQUAL "single_header")
     must(${compile} "${consumer}/main.cpp" "${consumer}/second.cpp" -o "${SCRATCH}/header_only" -pthread)
     must("${SCRATCH}/header_only")
 
-    # The file with the bodies knows that the others have none.
-    must(${compile} -c "${SCRATCH}/xgrad_source.cpp" -o "${SCRATCH}/xgrad_source.o")
+    # The file with the bodies knows that the others have none. Those of several headers are in one, in any order.
+    file(WRITE "${SCRATCH}/both.cpp" "#define XGRAD_IMPLEMENTATION\n#include <xgrad/data.hpp>\n#include <xgrad/xgrad.hpp>\n")
+    must(${compile} -c "${SCRATCH}/both.cpp" -o "${SCRATCH}/xgrad_source.o")
     list(APPEND compile -DXGRAD_SEPARATE_COMPILATION)
     must(${compile} "${SCRATCH}/xgrad_source.o" "${consumer}/main.cpp" "${consumer}/second.cpp" -o "${SCRATCH}/consumer" -pthread)
     must("${SCRATCH}/consumer")
@@ -133,8 +134,8 @@ if(WAY STREQUAL "single_header")
     configure_file("${SCRATCH}/all.o" "${SCRATCH}/all_again.o" COPYONLY)
     must("${COMPILER}" "${SCRATCH}/main.cpp" "${SCRATCH}/all.o" "${SCRATCH}/all_again.o" -o "${SCRATCH}/all" ${lapack} -pthread)
 
-    # Bodies are implemented in a file for each header, which says no more than that, or in one for several, in any order.
-    set(names data sparse implicit least_squares package optim)
+    # Those of one are in a file that says no more than that.
+    set(names sparse implicit least_squares package optim)
     if(lapack)
         list(APPEND names linalg)
     endif()
