@@ -381,5 +381,5 @@ def facts(text):
 
 
 def needs_facts(text):
-    """True where a header declares a public name."""
-    return any(each.public and each.names and not INTERNAL.search(each.space) for each in Declarations(text).found)
+    """True where a header declares a public name, and its code speaks of tensors or expressions."""
+    return re.search(r"\b(Tensor|Expression)\b", cpp_source.code_without_directives(text)) and any(each.public and each.names and not INTERNAL.search(each.space) for each in Declarations(text).found)

@@ -1,7 +1,5 @@
 // Environment: the scope between MPI_Init and MPI_Finalize.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: DistributedError where MPI cannot be started.
 #pragma once
 

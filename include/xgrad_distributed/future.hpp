@@ -2,8 +2,6 @@
 // it. Functions that follow run only where the program asks for their result, never from a poll:
 // so the ranks, which ask in one order, also begin in one order what these functions begin.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: get() and wait() throw what the operation, or a function before it, threw;
 // DistributedError where a rank stopped or did not answer in time. A function that does not take
 // the result does not compile.

@@ -13,7 +13,6 @@
 // rank makes one error of them. A group that failed stays failed.
 //
 // Shapes: all ranks begin an operation with the same shape, which a hash compares.
-// Gradients: none are recorded.
 // Errors: DistributedError, also for MPI that does not run, or not with MPI_THREAD_MULTIPLE if
 // needed.
 #pragma once

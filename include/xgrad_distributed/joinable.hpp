@@ -1,6 +1,5 @@
 // join(): training loops whose numbers of iterations differ among the ranks.
 //
-// Shapes: none are needed.
 // Gradients: those that the joinables' hooks leave.
 // Errors: Error without a joinable, for one that is in a join() already, for groups of different
 // ranks, and for ranks with different numbers of iterations where that is asked for;

@@ -1,7 +1,6 @@
 // The include point of MPI: the error type, and the types and reductions of elements.
 //
 // Shapes: MPI counts elements up to 2^31 - 1; more are a ShapeError.
-// Gradients: none are recorded.
 // Errors: DistributedError is the exception of communication; bool elements that are to be reduced,
 // and an order of complex ones, are a TypeError.
 #pragma once

@@ -1,8 +1,4 @@
 // DistributedSampler: the items of a dataset divided among ranks.
-//
-// Shapes: none are needed: items are indices.
-// Gradients: none are recorded.
-// Errors: none are thrown.
 #pragma once
 
 #include <xgrad/data/loader.hpp>

@@ -603,10 +603,11 @@ template <class T> Box::Box(T size) : Box(size) {}
 
     def test_facts(self):
         facts = "// Sines.\n//\n// Shapes: that of x.\n// Gradients: of\n// any order.\n// Errors: none.\n"
-        code = "#pragma once\nnamespace xgrad {\n/// A sine.\nint sine(int);\n}  // namespace xgrad\n"
+        code = "#pragma once\nnamespace xgrad {\n/// A sine.\nTensor<double> sine(Tensor<double> const&);\n}  // namespace xgrad\n"
         self.write("ops/a.hpp", facts + "// Read next: b.hpp.\n" + code)
         self.write("simd/b.hpp", code.replace("namespace xgrad", "namespace xgrad::simd"))
         self.write("ops/c.hpp", '#pragma once\n#include <xgrad/ops/a.hpp>\n')
+        self.write("core/numbers.hpp", "// Tensor: a word.\n" + code.replace("Tensor<double> const&", "double").replace("Tensor<double>", "double"))
         self.write("ops/d.hpp", "#pragma once\nnamespace xgrad {\nnamespace detail {\nint sine(int);\n}\nnamespace verdict {\nstruct ok {};\n}\nstruct Later;\n}\n")
         self.assert_holds("facts")
         for file in ("core/e.hpp", "expr/e.hpp", "simd/e.hpp", "e.hpp"):
@@ -628,7 +629,7 @@ template <class T> Box::Box(T size) : Box(size) {}
             self.assert_fails("facts", "and should have Shapes, Gradients, Errors in this order")
         macro = "#define XGRAD_MAKE(f) int f(int);\nXGRAD_MAKE(sine)\n"
         for declaration in ("struct Sine {};", "enum class Sine { a };", "inline constexpr int sine = 1;", "using Sine = int;", "template <class T>\nconcept Sine = true;", macro):
-            self.write("ops/a.hpp", code.replace("int sine(int);", declaration))
+            self.write("ops/a.hpp", code.replace("Tensor<double> sine(Tensor<double> const&);", declaration + "\nclass Tensor;"))
             with self.subTest(declaration):
                 self.assert_fails("facts", 'has no paragraph "Errors: ..."')
 

@@ -1,8 +1,6 @@
 // Choice: an argument that is one of several alternatives, given by its enumerator or by its name.
 // Flag: an argument that is true or false.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: a name that is none of the alternatives is an Error, which lists them. A number in the
 // place of a flag does not compile.
 #pragma once

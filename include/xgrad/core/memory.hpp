@@ -2,10 +2,6 @@
 // allocates from the system only in its first iteration and touches no new page afterwards.
 // Storages, Nodes and tensors use it. With AddressSanitizer every block comes from the system, so
 // that a use after free is detected.
-//
-// Shapes: none are needed: blocks are bytes.
-// Gradients: none are recorded.
-// Errors: none are thrown.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,8 @@
 // The scalar types of tensors, the kinds B, Z, R, C that state an operation's domain, and type
 // promotion.
 //
-// Shapes: none are needed.
 // Gradients: Differentiable types have them: float, double and their complex types. Those of
 // complex numbers are dL/dRe + i dL/dIm, as in PyTorch.
-// Errors: none are thrown. A type that a concept excludes does not compile.
 #pragma once
 
 #include <bit>

@@ -3,7 +3,6 @@
 // Dims<T> is a small vector that needs no heap up to four dimensions. Strides count elements.
 //
 // Shapes: a Shape has an extent for each axis. The empty one is that of a single element.
-// Gradients: none are recorded.
 // Errors: in a list, a negative extent and an integer that does not fit are a ShapeError. numel()
 // throws one for more elements than any memory holds. A bool or a floating-point number in a list
 // does not compile.

@@ -1,9 +1,5 @@
 // Warnings about calls that are allowed and probably a mistake. A handler of the user receives
 // them.
-//
-// Shapes: none are needed: a warning is text.
-// Gradients: none are recorded.
-// Errors: none are thrown here.
 #pragma once
 
 #include <algorithm>

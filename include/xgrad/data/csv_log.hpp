@@ -1,8 +1,6 @@
 // CsvLog: the metrics of a training run, one line for each step, on disk as soon as they are
 // logged.
 //
-// Shapes: none are needed: metrics are numbers.
-// Gradients: none are recorded.
 // Errors: a file that cannot be written, a name that no column can have, and a name that the first
 // line did not have are an Error.
 #pragma once

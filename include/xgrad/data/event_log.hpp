@@ -3,7 +3,6 @@
 // tensorflow/core/framework/summary.proto, of which four messages are needed).
 //
 // Shapes: any; a histogram counts all elements.
-// Gradients: none are recorded.
 // Errors: a file that cannot be written, an element that is not finite, and an undefined tensor are
 // an Error.
 #pragma once

@@ -1,8 +1,6 @@
 // Input: what readers read, a file or bytes in memory. AtomicFile: a file that appears only when it
 // is complete.
 //
-// Shapes: none are needed: files are bytes.
-// Gradients: none are recorded.
 // Errors: a file that ends too early is a FormatError; one that cannot be opened, read or written
 // is an Error.
 #pragma once

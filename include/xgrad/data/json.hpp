@@ -1,8 +1,6 @@
 // Json: a value of JSON (RFC 8259), how it is read and how it is written. Also the functions that
 // read an object or an array of a known form without a Json in between.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: a text that is no JSON, is nested more than 200 deep, or has a key twice is a FormatError
 // with the offset. Writing infinity or NaN is an Error.
 #pragma once

@@ -1,9 +1,5 @@
 // ProgressBar: the progress of a loop, the remaining time, and the smoothed loss. On a terminal it
 // redraws one line; in a file or pipe it prints a plain line now and then.
-//
-// Shapes: none are needed.
-// Gradients: none are recorded: a loss is a double.
-// Errors: none are thrown, but what the stream and the clock throw.
 #pragma once
 
 #include <algorithm>

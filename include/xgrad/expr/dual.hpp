@@ -3,7 +3,6 @@
 // operation to dual numbers of any kind by its rule. A rule computes on batches: a C++ number is
 // one lane of a batch.
 //
-// Shapes: none are needed: an element is a number, or a number of a batch.
 // Gradients: tangent i is the derivative in the direction of the tangents i of the arguments. Where
 // several arguments are dual numbers, one with the tangent 0 contributes 0, also if its derivative
 // is infinite.

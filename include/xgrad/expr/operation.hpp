@@ -5,7 +5,6 @@
 // Shapes: a rule is for one element. Arguments of an elementwise operation broadcast as in NumPy.
 // Gradients: that of an argument z of y = f(z) is g conj(df/dz) + conj(g) df/dconj(z), where g is
 // the gradient of y (conjugate Wirtinger calculus, PyTorch's convention: dL/dRe + i dL/dIm).
-// Errors: none are thrown. A mistake in a rule does not compile (operation_check.hpp).
 //
 // Read next: any family, for instance trigonometric.hpp, then expression.hpp.
 #pragma once

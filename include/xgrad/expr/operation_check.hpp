@@ -2,10 +2,8 @@
 // sentence that the compiler prints. Only the first mistake is reported, so there is one error and
 // no cascade.
 //
-// Shapes: none are needed.
 // Gradients: a rule returns a derivative for each real or complex argument of a real or complex
 // result. For a real result of a complex argument it returns `gradient` or `nothing`.
-// Errors: none are thrown: a mistake does not compile.
 #pragma once
 
 #include <xgrad/expr/probe.hpp>

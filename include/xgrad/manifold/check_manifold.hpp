@@ -2,7 +2,6 @@
 // derivative.
 //
 // Shapes: those of the point that is given.
-// Gradients: none are recorded.
 // Errors: an Error says which function is wrong, and by how much. A struct that is no manifold does
 // not compile.
 #pragma once

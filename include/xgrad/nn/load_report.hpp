@@ -1,8 +1,4 @@
 // The results of named_modules() and load_state_dict().
-//
-// Shapes: none are needed: entries are names.
-// Gradients: none are recorded.
-// Errors: none: AnyModule::load_state_dict() throws message() as an Error if it is strict.
 #pragma once
 
 #include <string>

@@ -1,8 +1,4 @@
 // Printing of a module as a tree of its submodules.
-//
-// Shapes: none are needed.
-// Gradients: none are recorded.
-// Errors: none are thrown.
 #pragma once
 
 #include <ostream>

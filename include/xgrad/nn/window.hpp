@@ -2,7 +2,6 @@
 // geometry.
 //
 // Shapes: an option has one integer for all spatial axes, or one for each.
-// Gradients: none: options are constants.
 // Errors: PerAxis::from() throws ShapeError for a list of another length; another number of
 // integers in a constructor does not compile.
 #pragma once

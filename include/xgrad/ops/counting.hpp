@@ -2,7 +2,6 @@
 //
 // Shapes: x is reduced over all axes, or over `axes`, which are removed, or kept with extent 1 if
 // `keep`. An empty list of axes reduces nothing.
-// Gradients: none are recorded.
 // Errors: an axis out of range or given twice is an IndexError, an undefined tensor an Error.
 #pragma once
 

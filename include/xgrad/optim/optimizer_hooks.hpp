@@ -1,7 +1,5 @@
 // Hooks of optimisers: the lists of one optimiser, the global lists, and what a hook may look like.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: a hook with other parameters or another result does not compile.
 #pragma once
 

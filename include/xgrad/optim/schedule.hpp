@@ -1,8 +1,6 @@
 // Schedules: learning rates as functions of the number of calls of step(). They hold a reference to
 // the optimiser, which must outlive them.
 //
-// Shapes: none are needed: a rate is a double for each group.
-// Gradients: none are recorded.
 // Errors: options out of range, more steps of OneCycleLR than total_steps, and a state without an
 // entry are an Error.
 #pragma once

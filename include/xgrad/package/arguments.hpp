@@ -2,7 +2,6 @@
 // stored.
 //
 // Shapes: a Shape is stored as a list of integers.
-// Gradients: none are recorded.
 // Errors: a value of another kind in a package is a FormatError, an integer too large or a text
 // that is not UTF-8 a PackageError. A type that cannot be stored does not compile.
 #pragma once

@@ -1,7 +1,5 @@
 // Dependencies: which name depends on which, and what becomes of each in a package.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: a package that needs a denied name is a PackageError where it is written (exporter.hpp).
 #pragma once
 

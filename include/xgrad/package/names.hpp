@@ -1,8 +1,6 @@
 // Names in packages, "acme.vision.Block": identifiers with dots between them; and patterns of
 // names.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: a pattern with an empty segment, or with ** in a part of one, is a PackageError. Both
 // exceptions of packages are here.
 #pragma once

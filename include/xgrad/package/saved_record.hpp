@@ -1,8 +1,6 @@
 // ModuleRecord: a module and those inside it as a package describes them: names of types and
 // arguments. Also where things are in the archive.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: a package of a newer format is a PackageError where it is read (importer.hpp).
 #pragma once
 

@@ -2,7 +2,6 @@
 // type that this program does not have.
 //
 // Shapes: parameters and buffers of a GenericModule keep theirs.
-// Gradients: none are computed: a stand-in cannot be called.
 // Errors: a call is an UncallableError; module_at() throws IndexError for a module that is not
 // there, and TypeError for one of another type.
 #pragma once

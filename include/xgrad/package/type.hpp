@@ -4,8 +4,6 @@
 //     inline xgrad::package::Type<Block, "acme.vision.Block", xgrad::package::Argument<"channels",
 //     &Block::channels>> const block_type;
 //
-// Shapes: none are needed; a StateSize counts elements.
-// Gradients: none are recorded.
 // Errors: arguments in a package that are not those of the type are a FormatError, a name that two
 // C++ types have a PackageError. A name, an argument or a function that does not fit the type does
 // not compile.

@@ -1,9 +1,7 @@
 // Dual numbers as data: a value and its tangents, the derivatives in N directions. The rules that
 // they are computed by are expr/dual.hpp; <xgrad/dual.hpp> is for programs of their own.
 //
-// Shapes: none are needed: an element is a number, or a number of a batch.
 // Gradients: tangent i is the derivative in direction i.
-// Errors: none are thrown.
 #pragma once
 
 #include <concepts>

@@ -2,10 +2,8 @@
 // a namespace: argument-dependent lookup finds the overload for the type of its argument.
 // complex_functions.hpp has the functions of complex batches.
 //
-// Shapes: none are needed: an element is a number of a batch.
 // Gradients: none are recorded: rules state them. power_below() is a factor of the derivative of
 // x^p.
-// Errors: none are thrown: a result that is not defined is NaN or infinite.
 #pragma once
 
 #include <xgrad/simd/atan.hpp>

@@ -2,11 +2,9 @@
 // stored. Operations apply their rules, as for dual numbers (expr/dual.hpp). Nested dual numbers
 // would compute each second derivative twice.
 //
-// Shapes: none are needed: an element is a number, or a number of a batch.
 // Gradients: for y = op(x...), with the partials d_i and their derivatives d_ij, the gradient is
 // the sum of d_i g_i, and the Hessian that of d_i H_i + w_i g_i^T, where w_i is the sum of d_ij
 // g_j.
-// Errors: none are thrown. Complex numbers do not compile.
 #pragma once
 
 #include <array>

@@ -3,8 +3,6 @@
 // diagonal (G. H. Golub, C. F. Van Loan, "Matrix Computations", 4th edition, 8.5).
 //
 // Shapes: n x n matrices, of which the lower triangle is stored by rows.
-// Gradients: none.
-// Errors: none: a matrix with a NaN stays as it is.
 #pragma once
 
 #include <limits>

@@ -7,7 +7,6 @@
 //
 // Shapes: any; nothing here depends on them.
 // Gradients: unchanged.
-// Errors: none; what the mode finds is a warning.
 #pragma once
 
 #include <string_view>

@@ -3,7 +3,6 @@
 //
 // Shapes: any; GradcheckOptions has none.
 // Gradients: compared by the tolerances that GradcheckOptions has.
-// Errors: none here: gradcheck() throws.
 #pragma once
 
 #include <xgrad/core/begin_headers.inc> // first
