@@ -70,6 +70,11 @@ if(Python3_Interpreter_FOUND)
     xgrad_find_python_module(yaml)
 endif()
 
+# What tools/fresh does.
+execute_process(COMMAND unshare --mount --pid --fork true RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+string(COMPARE EQUAL "${result}" "0" has_mounts)
+xgrad_set_tool(mounts ${has_mounts} "whoever runs the tests may not mount")
+
 # Headers of others. Tests that call a compiler themselves take xtensor from where Debian has it.
 find_path(XGRAD_XTENSOR_PYTHON xtensor-python/pyarray.hpp)
 find_path(XGRAD_PYBIND11 pybind11/pybind11.h)

@@ -17,6 +17,8 @@ if(UNIX)
         "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}" "${CMAKE_CURRENT_BINARY_DIR}/hidden")
     xgrad_add_test(tools.commands LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/commands_test.py"
         "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}")
+    xgrad_add_test(tools.fresh LABEL source NEEDS mounts COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/fresh_test.py"
+        "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}")
 endif()
 # Counts of lines and of what compiling costs: those in tools/ratchets/size.txt are not exceeded.
 xgrad_add_test(size LABEL source COST 1 COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/size")

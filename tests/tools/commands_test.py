@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the commands of README.md and of what they call: tools/demo, tools/test, tools/install_dependencies and .ci/run.
+"""Tests of the commands of README.md and of what they call: tools/demo, tools/test and tools/install_dependencies.
 
 usage: commands_test.py PROJECT BUILD [NAME of a test...]     BUILD: a configured build, whose compiler is taken, and what it downloaded
 """
@@ -74,11 +74,11 @@ os.execv({real!r}, [{real!r}, *words])
 
 
 class Test(Commands):
-    """tools/test and .ci/run in a project of few tests, whose tools are files."""
+    """tools/test in a project of few tests, whose tools are files."""
 
     def setUp(self):
         super().setUp()
-        self.copy("tools/test", "tools/build_settings.sh", ".ci/run", "cmake/optional_tests.cmake")
+        self.copy("tools/test", "tools/build_settings.sh", "cmake/optional_tests.cmake")
         self.put("tools/install_dependencies", "#!/bin/sh\nshift\nfor package; do : > \"$(dirname \"$0\")/$package\"; done\n", executable=True)
         self.put("CMakePresets.json", """{"version": 3, "configurePresets": [{"name": "test", "binaryDir": "${sourceDir}/build/test"}]}""")
         self.project("", "echo holds")
@@ -131,17 +131,28 @@ set_tests_properties(printers PROPERTIES SKIP_RETURN_CODE 77)
         self.assert_ends(output, *self.SKIPPED, "tools/test: test: 75% tests passed, 1 tests failed out of 4, 3 skipped: by.clang, site, printers")
         self.assertEqual(self.run_it(self.root / "tools/test", "--only", "first")[0], 1)
 
-    def test_ci_installs_other_compilers_and_runs_what_somebody_new_runs(self):
-        code, output = self.run_it(self.root / ".ci/run")
+    def test_what_was_skipped_runs_once_it_can(self):
+        self.run_it(self.root / "tools/test")
+        self.ran()
+        self.put("tools/clang-16", "")
+        code, output = self.run_it(self.root / "tools/test", "--skipped")
         self.assertEqual(code, 0, output)
-        self.assert_ends(output, *self.SKIPPED[1:], "tools/test: test: 100% tests passed, 0 tests failed out of 4, 2 skipped: site, printers")
-        self.assertEqual(self.ran(), ["by.clang", "first"])
-        self.assertTrue((self.root / "tools/clang-14").exists())
+        self.assert_ends(output, *self.SKIPPED[1:], "tools/test: test: 100% tests passed, 0 tests failed out of 3, 2 skipped: site, printers")
+        self.assertEqual(self.ran(), ["by.clang"])
 
-    def test_ci_fails_where_a_test_fails(self):
-        self.project("", "false")
-        self.assertEqual(self.run_it(self.root / ".ci/run")[0], 1)
-        self.assertEqual(self.ran(), ["by.clang", "first"])
+    def test_what_cannot_be_built_stops_nothing_else(self):
+        self.put("bad.cpp", "#include <nobody/has/this.hpp>\nint main() {}\n")
+        self.put("good.cpp", "int main() {}\n")
+        self.project("enable_language(CXX)\nadd_executable(test_bad bad.cpp)\nadd_test(NAME bad COMMAND test_bad)\n"
+                     "add_executable(test_good good.cpp)\nadd_test(NAME good COMMAND test_good)\n", "echo holds")
+        for generator in [name for name, program in (("Ninja", "ninja"), ("Unix Makefiles", "make")) if shutil.which(program)]:
+            shutil.rmtree(self.root / "build", ignore_errors=True)
+            code, output = self.run_it(self.root / "tools/test", CMAKE_GENERATOR=generator)
+            self.assertEqual(code, 1, output)
+            self.assert_ends(output, *self.SKIPPED, "tools/test: test: 83% tests passed, 1 tests failed out of 6, 3 skipped: by.clang, site, printers, not built: test_bad")
+            self.assertRegex(output, r"- bad \(Not Run\)")
+            self.assertRegex(output, r" good \.+ +Passed")
+            self.assertEqual(self.ran(), ["first"])
 
 
 class InstallDependencies(Commands):
