@@ -111,6 +111,7 @@ struct KernelTable {
     std::size_t lanes; // of a batch, a power of two
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all operands where they are
+    bool is_expensive; // its time is that of computing, whatever the memory does
     OperandMask differentiable;
 
     /// The number of elements in the whole batches among n.
@@ -147,7 +148,7 @@ template <class F> struct KernelTableOf {
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), Elements::table,
         &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
         gradient_kernel<Pass::gradient>(), gradient_kernel<Pass::tangent>(), simd::Batch<P>::width,
-        !has_operation<F>, Elements::in_place, Elements::differentiable};
+        !has_operation<F>, Elements::in_place, is_expensive<F>, Elements::differentiable};
 };
 
 /// The kernel of a sum and its gradients; only expressions that are summed have one.

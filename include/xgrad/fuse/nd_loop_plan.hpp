@@ -25,7 +25,7 @@ public:
     void add(std::size_t k, LoopOperand const& operand);
 
 protected:
-    NdLoopPlan(Shape const& space, std::size_t operands);
+    NdLoopPlan(Shape const& space, std::size_t operands, bool streams);
     NdLoopPlan(NdLoopPlan const&) = default;
     ~NdLoopPlan() = default;
 
@@ -94,7 +94,7 @@ protected:
     std::size_t widest_ = 1;                 // bytes of the largest element in a buffer
     bool by_row_ = false;                    // the kernel is called for each row of a box
     bool copies_boxes_ = false;              // some operand is copied in each box
-    bool streams_ = false;                   // some output is streamed
+    bool const streams_;                     // large outputs are streamed
     std::size_t part_axis_ = 0, part_extent_ = 0, whole_ = 0; // whole_: the extent of that axis
     LoopFacts facts_;
 

@@ -43,7 +43,7 @@ namespace xgrad::detail {
     void const* expression, AnyArray const* const* operands, Shape const& space,
     LoopOperand const& out) {
     std::size_t const n = table.operand_count;
-    NdLoop loop(space, n + 1);
+    NdLoop loop(space, n + 1, !table.is_expensive);
     for (std::size_t k = 0; k < n; ++k) loop.add(k, input_operand(*operands[k], *table.operand[k]));
     auto result = out;
     bool const copies = table.is_identity && !(out.in_place() && out.array->contiguous);

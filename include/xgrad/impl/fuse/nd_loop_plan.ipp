@@ -19,9 +19,9 @@ XGRAD_FUNCTION std::size_t NdLoopPlan::pitch_of(LoopOperand const& o, std::size_
     return (lines | 1) * line;
 }
 
-XGRAD_FUNCTION NdLoopPlan::NdLoopPlan(Shape const& space, std::size_t operands)
+XGRAD_FUNCTION NdLoopPlan::NdLoopPlan(Shape const& space, std::size_t operands, bool streams)
     : rank_(space.size()), strides_(operands * std::max(rank_, std::size_t{1})),
-      axis_(std::max(rank_, std::size_t{1})), at_(operands) {
+      axis_(std::max(rank_, std::size_t{1})), at_(operands), streams_(streams) {
     for (std::size_t d = rank_; d-- > 0;)
         if (space[d] != 1) axis_[axes_++] = {space[d], 1, 0, d};
 }
@@ -148,7 +148,8 @@ XGRAD_FUNCTION bool NdLoopPlan::is_transposed(Walk const& walk) const {
 /// True for an output that is larger than the caches, if the kernel reads it nowhere.
 XGRAD_FUNCTION bool NdLoopPlan::is_streamed(Walk const& walk) const {
     auto const& o = walk.operand;
-    if (axes_ > 1 || !o.output || axis_[0].extent * o.transfer->element < streamed_bytes)
+    if (!streams_ || axes_ > 1 || !o.output ||
+        axis_[0].extent * o.transfer->element < streamed_bytes)
         return false;
     return o.in_place() && walk.stride[0] == 1 &&
            reinterpret_cast<std::uintptr_t>(o.array->data) % block_alignment == 0 &&
@@ -177,7 +178,6 @@ XGRAD_FUNCTION NdLoopPlan::Access NdLoopPlan::access_of(Walk const& walk) const 
 XGRAD_FUNCTION void NdLoopPlan::choose_access(Walk& walk) {
     auto const& o = walk.operand;
     walk.access = access_of(walk);
-    streams_ |= walk.access == Access::streamed;
     copies_boxes_ |= walk.access > Access::rows && walk.access != Access::streamed &&
                      (walk.operand.output || walk.access != Access::constant);
     if (walk.access <= Access::rows) {

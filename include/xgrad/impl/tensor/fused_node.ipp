@@ -293,7 +293,7 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
     SavedArrays saved(*this);
     auto const** const values = saved.values();
     LocalArray<AnyArray, 6> unread(layout.operand_count), wide_sums(broadcast_ ? plan_.edges : 0);
-    NdLoop loop(space_, layout.tangent());
+    NdLoop loop(space_, layout.tangent(), !kernels.is_expensive);
     for (std::size_t k = 0; k < layout.operand_count; ++k) {
         if (in) values[k] = in->arrays[k];
         else if (!values[k] && !grad_output) {
