@@ -304,7 +304,7 @@ XGRAD_LAZY ImplicitProblem derivative_problem(
 class ImplicitNode final : public Node {
 public:
     ImplicitNode(ImplicitProblem p, TensorSpan x, TensorSpan theta, std::span<Edge const> edges)
-        : problem_(std::move(p)), edges_(edges.begin(), edges.end()) {
+        : problem_(std::move(p)), found_(edges.begin(), edges.end()), edges_(found_) {
         for (std::size_t i = 0; i < x.size(); ++i)
             x_.push_back(SavedTensor::result(x[i], static_cast<std::uint32_t>(i)));
         for (auto const& t : theta) theta_.push_back(SavedTensor::operand(t));
@@ -332,14 +332,14 @@ private:
         for (auto& t : theta_) theta.push_back(t.unpack(*this));
         std::vector<Edge> to_x;
         for (auto const& t : x) to_x.push_back(gradient_edge(t));
-        LocalResidual local(problem_, x, theta, to_x, edges_);
+        LocalResidual local(problem_, x, theta, to_x, found_);
         local.check(problem_);
         // Which edges this evaluation has found; none of ours leads to a leaf that F makes.
         std::vector<std::size_t> index;
         for (auto const& edge : local.outside()) {
             std::size_t k = 0;
-            while (k < edges_.size() &&
-                   (edges_[k].function != edge.function || edges_[k].input_nr != edge.input_nr))
+            while (k < found_.size() &&
+                   (found_[k].function != edge.function || found_[k].input_nr != edge.input_nr))
                 ++k;
             index.push_back(k);
         }
@@ -367,6 +367,9 @@ private:
     }
 
     ImplicitProblem problem_;
+    /// What an evaluation of the residual depends on, by which each one finds it. The edges of the
+    /// Node lead to the same until a LocalResidual cuts them.
+    std::vector<Edge> const found_;
     std::vector<Edge> edges_;
     std::vector<SavedTensor> x_, theta_;
 };
