@@ -218,6 +218,62 @@ TEST_CASE("rows that meet are found") {
         xg::GraphError);
 }
 
+TEST_CASE("rows that meet are found: each pair of few rows, and the last, first and middle row") {
+    auto const refused = [](auto const& f, auto const& x) {
+        try {
+            xg::jacobian(f, x, {.rows = true});
+        } catch (xg::GraphError const&) { return true; }
+        return false;
+    };
+    auto const of_checkpoint = [](auto const& f) { // has no forward mode
+        return [=](D const& a) { return xg::checkpoint(f, a); };
+    };
+    for (std::ptrdiff_t n : {2, 3, 6, 7, 13, 70}) {
+        D const x = numbers({static_cast<std::size_t>(n), 2});
+        D m = xg::eye(static_cast<std::size_t>(n));
+        auto const f = [&](D const& a) { return matmul(m, a); };
+        for (std::ptrdiff_t to = 0; to < n; ++to)
+            for (std::ptrdiff_t from = 0; from < n; from += 1 + n / 7) {
+                if (to == from) continue;
+                m(to, from) = 1e-12;
+                CHECK(refused(f, x));
+                if (n == 6) CHECK(refused(of_checkpoint(f), x));
+                m(to, from) = 0.;
+            }
+        CHECK(!refused(f, x));
+        CHECK(!refused(of_checkpoint(f), x));
+    }
+    for (std::ptrdiff_t n : {2, 3, 6, 71, 1000}) {
+        auto const size = static_cast<std::size_t>(n);
+        D const x = numbers({size, 3});
+        for (std::ptrdiff_t row : {std::ptrdiff_t(0), n / 2, n - 1}) {
+            auto const all_read_it = [&](D const& a) { return D(a * a(row)); };
+            auto const it_reads_all = [&](D const& a) {
+                D y = a * 1.;
+                y(row) = mean(a, 0);
+                return y;
+            };
+            CHECK(refused(all_read_it, x));
+            CHECK(refused(all_read_it, numbers({size})));
+            CHECK(refused(it_reads_all, x));
+            CHECK(refused(of_checkpoint(all_read_it), x));
+            CHECK(refused(of_checkpoint(it_reads_all), x));
+            CHECK(refused([&](F const& a) { return F(a * a(row)); }, xg::ones<float>(x.shape())));
+            CHECK(refused([&](C const& a) { return C(a * conj(a(row))); }, C(xg::complex(x, x))));
+            CHECK_THROWS_AS(xg::hessian([&](D const& a) { return D(sum(all_read_it(a), 1)); }, x,
+                                {.rows = true}),
+                xg::GraphError);
+            CHECK_THROWS_AS(
+                xg::hessian([&](D const& a) { return sum(all_read_it(a)); }, x, {.rows = true}),
+                xg::GraphError);
+            CHECK_THROWS_AS(
+                xg::jacobian([&](D const& a, D const& b) { return std::tuple(a, D(a * b(row))); },
+                    std::tuple(x, D(x * 2.)), {.rows = true}),
+                xg::GraphError);
+        }
+    }
+}
+
 TEST_CASE("rows: wrong shapes") {
     D const x = numbers({3, 2});
     CHECK_THROWS_WITH_AS(xg::jacobian([](D const& a) { return D(sum(a)); }, x, {.rows = true}),

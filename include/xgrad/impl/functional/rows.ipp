@@ -1,6 +1,8 @@
 // What the option `rows` of jacobian() and hessian() checks.
 #pragma once
 
+#include <bit>
+
 #include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/jacobian.hpp>
 
@@ -21,44 +23,63 @@ XGRAD_LAZY Problems rows_of(Evaluation const& e) {
     return {true, first ? first->shape()[0] : 1};
 }
 
-/// Throws GraphError where a vector in half of the rows has an effect in the others.
+/// Throws GraphError where a row has an effect on another one. A direction is a random vector that
+/// is 0 in half of the rows. Up to 70 rows are moved in half of the directions each, and no two in
+/// the same ones (Sperner, 1928): for each pair, one direction moves only the first row. Of more
+/// rows a random half is moved, and then the other half.
 XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows) {
-    auto const is_moved = [](std::size_t row) {
-        return row < 2 ? row == 0 : (row * 0x9E3779B97F4A7C15u >> 40 & 1) != 0;
+    std::size_t const n = rows.count;
+    if (n < 2) return;
+    std::size_t const directions = n == 2 || n > 70 ? 2 : n <= 6 ? 4 : 8; // d: n <= d! / (d/2)!^2
+    std::vector<unsigned> codes, moved(n); // with a bit for each direction
+    for (unsigned code = 0; code >> directions == 0; ++code)
+        if (std::popcount(code) == static_cast<int>(directions / 2)) codes.push_back(code);
+    auto const hash = [](std::size_t i) { // 20 bits
+        std::uint64_t const z = (i + 1) * 0x9E3779B97F4A7C15u;
+        return static_cast<int>((z ^ z >> 30) * 0xBF58476D1CE4E5B9u >> 44);
     };
-    auto const visit = [&rows](AnyTensor const& t, auto const& f) {
-        bool const pairs = xgrad::is_complex(t.dtype());
-        std::size_t const size = t.numel() / rows.count * (pairs ? 2 : 1);
-        auto* const data = t.impl().array.data;
-        for (std::size_t row = 0; row < rows.count; ++row)
-            is_single(t.dtype()) ? f(reinterpret_cast<float*>(data) + row * size, size, row)
-                                 : f(reinterpret_cast<double*>(data) + row * size, size, row);
-    };
-    if (rows.count < 2) return;
+    for (std::size_t row = 0; row < n; ++row)
+        moved[row] = codes[n <= codes.size() ? row : hash(row) % 2u];
     NoGradGuard const off;
     std::optional<ForwardPass> forward(std::in_place, e.inputs, e.outputs);
     if (forward->prefers_reverse()) forward.reset();
     TensorSpan const from = forward ? e.inputs : e.outputs, to = forward ? e.outputs : e.inputs;
-    Tensors vector, product(to.size());
-    for (auto const& t : from) {
-        vector.push_back(t.impl().type->filled(t.shape(), 0));
-        visit(vector.back(), [&]<class P>(P* at, std::size_t n, std::size_t row) {
-            for (std::size_t i = 0; i < n && is_moved(row); ++i)
-                at[i] = P(1) + static_cast<P>(i * 633 % 1024) / 1024;
-        });
-    }
-    if (forward) forward->run(vector, product);
-    else pull_back(e, vector, false, true, product);
-    for (auto const& t : product)
-        if (t.defined())
-            visit(t.impl().type->copy(t), [&]<class P>(P* at, std::size_t n, std::size_t row) {
-                bool const moves = std::any_of(at, at + n, [](P x) { return x < 0 || x > 0; });
-                if (moves && !is_moved(row))
-                    fail<GraphError>(e.transform, ": Row ", row, " of the ",
-                        forward ? "outputs depends on other rows of the inputs"
-                                : "inputs has an effect on other rows of the outputs",
-                        ": with `rows`, each row is a problem of its own");
+    std::size_t const count = forward ? directions : 1; // in a pass
+    for (std::size_t first = 0; first < directions; first += count) {
+        // calls f(element, its index, row, 1 where this direction moves it)
+        auto const visit = [&](AnyTensor const& t, auto const& f) {
+            std::size_t const size = t.impl().type->size * t.numel() / (n * count); // of a row
+            auto const each = [&](auto* at) {
+                for (std::size_t d = first, i = 0; d < first + count; ++d)
+                    for (std::size_t row = 0; row < n; ++row)
+                        for (std::size_t k = 0; k < size / sizeof(*at); ++k, ++i)
+                            f(at[i], i, row, moved[row] >> d & 1);
+            };
+            auto* const data = t.impl().array.data;
+            is_single(t.dtype()) ? each(reinterpret_cast<float*>(data))
+                                 : each(reinterpret_cast<double*>(data));
+        };
+        Tensors vector, product(to.size());
+        for (auto const& t : from) {
+            Shape const shape = forward ? batch_shape(count, t.shape()) : t.shape();
+            vector.push_back(t.impl().type->filled(shape, 0));
+            visit(vector.back(), [&]<class P>(P& x, std::size_t i, std::size_t, unsigned moves) {
+                x = static_cast<P>(moves) * (P(1) + static_cast<P>(hash(i)) * P(0x1p-20));
             });
+        }
+        if (forward) forward->run(vector, product, count);
+        else pull_back(e, vector, false, true, product);
+        for (auto const& t : product)
+            if (t.defined())
+                visit(t.is_contiguous() ? t : t.impl().type->copy(t),
+                    [&]<class P>(P const& x, std::size_t, std::size_t row, unsigned moves) {
+                        if (!(std::abs(x) * static_cast<P>(1 - moves) > 0)) return;
+                        fail<GraphError>(e.transform, ": Row ", row, " of the ",
+                            forward ? "outputs depends on other rows of the inputs"
+                                    : "inputs has an effect on other rows of the outputs",
+                            ": with `rows`, each row is a problem of its own");
+                    });
+    }
 }
 
 } // namespace xgrad::detail

@@ -130,10 +130,7 @@ XGRAD_LAZY_BODY ImplicitProblem argmin_problem(
             fail<ShapeError>("argmin: the function returns one number, and with .rows = true one "
                              "for each row of x: not shape ",
                 y[0].shape());
-        Evaluation const e{"argmin", true, false, inputs, y};
-        Tensors gradient(x.size());
-        vector_jacobian_product(e, Tensors{y[0].impl().type->filled(y[0].shape(), 1)}, gradient);
-        return gradient;
+        return recorded_gradient({"argmin", true, false, inputs, y}, rows);
     };
     return p;
 }
