@@ -12,6 +12,8 @@
 // and inputs of integers or masks do not compile.
 #pragma once
 
+#include <functional>
+
 #include <xgrad/core/callable.hpp>
 #include <xgrad/functional/structure.hpp>
 
@@ -79,12 +81,25 @@ struct Evaluation {
     std::string_view transform; // its name, for messages
     bool create_graph, strict;
     TensorSpan inputs, outputs = {};
+    std::uint64_t before = 0; // the number of the last Node that was recorded before the call
 
     /// The same call with other results, which were computed from the inputs.
     Evaluation with_outputs(TensorSpan other) const {
-        return {transform, create_graph, strict, inputs, other};
+        return {transform, create_graph, strict, inputs, other, before};
+    }
+    /// Calls f for each edge that leads from what the call has recorded to a tensor that the
+    /// function captures. f may change the edge.
+    XGRAD_LAZY void for_each_captured(std::function<void(Edge const&)> const& f) const;
+    CachedVector<Edge> captured() const {
+        CachedVector<Edge> edges;
+        for_each_captured([&](Edge const& edge) { edges.push_back(edge); });
+        return edges;
     }
 };
+/// Results of a solver that records nothing: differentiating them by what its problem is made of,
+/// to which these edges lead, throws.
+XGRAD_LAZY void forbid_derivatives(
+    std::string_view name, CachedVector<Edge> captured, std::span<AnyTensor> results);
 
 /// Turns tensors of the caller into the inputs of an evaluation: new handles that require
 /// gradients.
@@ -175,13 +190,14 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
         bool const create_graph = options.create_graph.value_or(differentiated && recording());
         InferenceMode const normal(false);
         become_inputs(name, create_graph, at);
+        auto const before = next_sequence;
         auto const out = [&] {
             DifferentiatedScope const scope;
             return Call::tensors(f, in, at);
         }();
         Tensors results = erased(out);
         check_defined(name, "the function's output", results);
-        Evaluation const e{name, create_graph, options.strict, at, results};
+        Evaluation const e{name, create_graph, options.strict, at, results, before};
         if constexpr (!with_values) return body(e, in, out);
         else {
             auto result = body(e, in, out);

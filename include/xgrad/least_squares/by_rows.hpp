@@ -124,7 +124,8 @@ auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options
                             detail::Tensors outputs{out};
                             if constexpr (ComplexScalar<typename Result::scalar>)
                                 outputs[0] = view_as_real(out);
-                            return detail::ResidualCall{detail::listed(e.inputs), outputs};
+                            return detail::ResidualCall{
+                                detail::listed(e.inputs), outputs, e.before};
                         });
                 };
                 auto s = detail::minimize_squares(call, parameters, options,

@@ -5,7 +5,8 @@
 // A covariance has a row and a column for each real number of the parameters, two for a complex
 // one.
 // Gradients: `grad` of the result is that of the cost, dL/dRe + i dL/dIm. The result itself is not
-// recorded.
+// recorded: where it depends on captured tensors, bounds or fixed parameters that are
+// differentiated, its derivative is a GraphError.
 // Errors: ShapeError for options of other shapes than the parameters, and for residuals whose
 // shapes change; Error for residuals that, or whose derivatives, are not finite at the start, for
 // holomorphic = true where they are not, for bounds that exclude the start, and for a singular
@@ -114,6 +115,7 @@ namespace detail {
 /// A call of the residual for these parameters; what is recorded is kept.
 struct ResidualCall {
     Tensors inputs, outputs;
+    std::uint64_t before; // as in Evaluation
 };
 /// What least_squares() found, in tensors of any type.
 struct LeastSquaresSolution {
@@ -174,7 +176,7 @@ auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options
                 {.create_graph = false}, [&](auto const& e, auto const&, auto const& out) {
                     if (!fun) fun.emplace(detail::without_tensors(out));
                     return detail::ResidualCall{
-                        detail::listed(e.inputs), detail::listed(e.outputs)};
+                        detail::listed(e.inputs), detail::listed(e.outputs), e.before};
                 });
         };
         auto s = detail::minimize_squares(call, detail::erased(like), options);

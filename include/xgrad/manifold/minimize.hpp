@@ -3,7 +3,8 @@
 //
 // Shapes: the function takes the point, or the points of a product, and returns one element. The
 // result has the shapes of the start.
-// Gradients: the function is differentiated, once or twice; the result is not recorded.
+// Gradients: the function is differentiated, once or twice; the result is not recorded: where it
+// depends on captured tensors that are differentiated, its derivative is a GraphError.
 // Errors: a start that is not on the manifold, a value there that is not finite, and options out
 // of range are an Error. A function that does not take the points or returns complex numbers, and
 // a struct that is no manifold, do not compile.
@@ -131,10 +132,13 @@ template <class X> struct Minimizer {
     }
 };
 
-/// f(x), which must be one number, and its gradient.
-template <class F, class X> std::pair<double, X> value_and_gradient_of(F& f, X const& x) {
+/// f(x), which must be one number, and its gradient. `captured` becomes what f depends on, too.
+template <class F, class X>
+std::pair<double, X> value_and_gradient_of(
+    F& f, X const& x, CachedVector<Edge>* captured = nullptr) {
     auto const [value, gradient] = Transform<F, X>::value_and(
-        "minimize", f, x, {}, [](auto const& e, auto products, auto const&, auto const&) {
+        "minimize", f, x, {}, [&](auto const& e, auto products, auto const&, auto const&) {
+            if (captured) *captured = e.captured();
             if (e.outputs[0].numel() != 1)
                 fail<ShapeError>("minimize: the function must return one number, not shape ",
                     e.outputs[0].shape());
@@ -144,8 +148,10 @@ template <class F, class X> std::pair<double, X> value_and_gradient_of(F& f, X c
 }
 /// A Minimizer of f, which it refers to.
 template <class X, class F>
-Minimizer<X> minimizer(F& f, AnyManifold<X> const& manifold, MinimizeOptions const& options) {
-    return {manifold, options, [&f](X const& x) { return value_and_gradient_of(f, x); },
+Minimizer<X> minimizer(F& f, AnyManifold<X> const& manifold, MinimizeOptions const& options,
+    CachedVector<Edge>* captured = nullptr) {
+    return {manifold, options,
+        [&f, captured](X const& x) { return value_and_gradient_of(f, x, captured); },
         [&f](X const& x) {
             auto const g = [&f](X const& at) { return value_and_gradient_of(f, at).second; };
             return std::function<X(X const&)>(linearize(g, x).second);
@@ -169,11 +175,25 @@ auto minimize(F&& f, X const& x0, M const& manifold, MinimizeOptions const& opti
             is_real, "minimize: the function must return a single tensor of real numbers");
         if constexpr (is_real && detail::check_geometry<M, typename Of::In>()) {
             using At = typename Of::In;
-            NoGradGuard const off;
-            At const start(detail::StructureOf<X>::make(x0));
-            detail::check_on_manifold("minimize", manifold, start);
-            detail::GeometryOf<M, At> const geometry(manifold);
-            return detail::minimizer<At>(f, geometry, options).run(start);
+            At const like(detail::StructureOf<X>::make(x0));
+            auto tensors = detail::erased(like);
+            detail::become_values(false, tensors);
+            At const start = detail::with_tensors(like, tensors);
+            detail::CachedVector<Edge> captured;
+            auto found = [&] {
+                NoGradGuard const off;
+                detail::check_on_manifold("minimize", manifold, start);
+                detail::GeometryOf<M, At> const geometry(manifold);
+                return detail::minimizer<At>(f, geometry, options, &captured).run(start);
+            }();
+            if (!detail::recording()) return found;
+            // a manifold may have parameters, too
+            for (auto const& t : detail::erased(At(manifold.retract(start, start))))
+                if (t.requires_grad()) captured.push_back(detail::gradient_edge(t));
+            tensors = detail::erased(found.x);
+            detail::forbid_derivatives("minimize", captured, tensors);
+            found.x = detail::with_tensors(like, tensors);
+            return found;
         }
     }
 }

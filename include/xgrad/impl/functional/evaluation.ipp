@@ -1,6 +1,8 @@
 // Bodies of evaluation.hpp.
 #pragma once
 
+#include <unordered_map>
+
 #include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/functional/evaluation.hpp>
 
@@ -42,6 +44,38 @@ XGRAD_LAZY_BODY void become_inputs(
 XGRAD_LAZY_BODY void become_values(bool create_graph, std::span<AnyTensor> outputs) {
     if (!create_graph)
         for (auto& y : outputs) y = alias(y);
+}
+
+XGRAD_LAZY_BODY void Evaluation::for_each_captured(
+    std::function<void(Edge const&)> const& f) const {
+    std::unordered_map<Node const*, bool> seen;
+    std::vector<Node const*> path;
+    for (auto const& x : inputs) seen[gradient_edge(x).function.get()] = true;
+    auto const follow = [&](Edge const& edge) {
+        Node const* const node = edge.function.get();
+        if (!node || seen.contains(node)) return;
+        if (is_leaf(*node) || node->sequence_nr() <= before) return f(edge);
+        seen[node] = true;
+        path.push_back(node);
+    };
+    for (auto const& y : outputs)
+        if (y.requires_grad()) follow(gradient_edge(y));
+    while (!path.empty()) {
+        auto const edges = path.back()->next_edges();
+        path.pop_back();
+        for (auto const& edge : edges) follow(edge);
+    }
+}
+
+XGRAD_LAZY_BODY void forbid_derivatives(
+    std::string_view name, CachedVector<Edge> captured, std::span<AnyTensor> results) {
+    if (!recording() || captured.empty()) return;
+    Ref<Node> const error(new ErrorNode(
+        message_of({name, ": the result has no derivatives with respect to the tensors that the "
+                          "problem is made of: detach() it, or find it by argmin() or implicit() "
+                          "of <xgrad/implicit.hpp>, whose solutions have them"}),
+        std::move(captured)));
+    for (auto& t : results) t = with_error(t, error);
 }
 
 } // namespace xgrad::detail

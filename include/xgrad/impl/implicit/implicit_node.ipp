@@ -9,7 +9,6 @@
 
 #include <bit>
 #include <limits>
-#include <unordered_set>
 
 #include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/functional/jacobian.hpp>
@@ -175,33 +174,17 @@ XGRAD_LAZY_BODY void LocalResidual::cut(std::uint64_t before, std::span<Edge con
     auto const is_same = [](Edge const& a) {
         return [&a](Edge const& b) { return a.function == b.function && a.input_nr == b.input_nr; };
     };
-    std::unordered_set<Node const*> seen;
-    for (auto const& x : x_) seen.insert(x.grad_fn());
-    std::vector<Node*> path;
-    auto const visit = [&](Node* node) {
-        if (node && seen.insert(node).second) path.push_back(node);
-    };
-    for (auto const& r : residual_) visit(r.grad_fn());
-    while (!path.empty()) {
-        Node& node = *path.back();
-        path.pop_back();
-        for (auto const& edge : node.next_edges()) {
-            if (!edge) continue;
-            Node& to = *edge.function;
-            if (!is_leaf(to) && (to.sequence_nr() > before || seen.contains(&to))) {
-                visit(&to);
-                continue;
-            }
-            auto const at = std::find_if(outside_.begin(), outside_.end(), is_same(edge));
-            auto const index = static_cast<std::size_t>(at - outside_.begin());
-            if (at == outside_.end()) {
-                outside_.push_back(edge);
-                inputs_.push_back(graph_.input(x_[0], edge));
-            }
-            // The graph is new and nobody else's, so that its edges may still change.
-            const_cast<Edge&>(edge) = {inputs_[index].impl().grad_fn, 0};
+    Evaluation const call{name_, true, false, x_, residual_, before};
+    call.for_each_captured([&](Edge const& edge) {
+        auto const at = std::find_if(outside_.begin(), outside_.end(), is_same(edge));
+        auto const index = static_cast<std::size_t>(at - outside_.begin());
+        if (at == outside_.end()) {
+            outside_.push_back(edge);
+            inputs_.push_back(graph_.input(x_[0], edge));
         }
-    }
+        // The graph is new and nobody else's, so that its edges may still change.
+        const_cast<Edge&>(edge) = {inputs_[index].impl().grad_fn, 0};
+    });
     if (known.empty()) return;
     for (auto const& edge : outside_)
         if (!is_leaf(*edge.function) && std::none_of(known.begin(), known.end(), is_same(edge)))

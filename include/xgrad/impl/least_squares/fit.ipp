@@ -352,6 +352,7 @@ private:
                     all.begin()[numbers[i] * n + numbers[j]] = s2 * inverse[i * numbers.size() + j];
             return Tensor<double>(std::move(all));
         };
+        forbid_differentiation();
         return std::move(result_);
     }
 

@@ -92,6 +92,27 @@ protected:
         at.evaluate(options_.loss, options_.f_scale);
     }
 
+    /// The result is not recorded: its derivatives for what it depends on are an error.
+    void forbid_differentiation() {
+        auto const& call = now_.call;
+        Evaluation const e{"least_squares", false, false, call.inputs, call.outputs, call.before};
+        auto captured = e.captured();
+        auto const depends_on = [&](TensorSpan all) {
+            for (auto const& t : all)
+                if (t.requires_grad()) captured.push_back(gradient_edge(t));
+        };
+        depends_on(options_.lower.tensors());
+        depends_on(options_.upper.tensors());
+        if (!options_.fixed.tensors().empty()) depends_on(x0_);
+        for (auto* all : {&result_.x, &result_.fun, &result_.grad})
+            forbid_derivatives("least_squares", captured, *all);
+        result_.covariance = [captured, of = std::move(result_.covariance)](auto const& variance) {
+            Tensors all{of(variance)};
+            forbid_derivatives("covariance", captured, all);
+            return all[0].as<double>();
+        };
+    }
+
     /// The numbers of an option, one for each real number of the parameters.
     Reals expanded(std::string_view option, ForParameters const& given, double otherwise) const {
         Reals all(now_.x.size(), otherwise);
