@@ -131,6 +131,16 @@ TEST_CASE("a constant contributes 0, even where a derivative is infinite") {
     CHECK((D(1.) * sqrt(D(0.))).tangent[0] == 0);
 }
 
+TEST_CASE("a number with fewer levels is a constant of the outer ones") {
+    using D1 = Dual<double>;
+    using D2 = Dual<D1>;
+    D2 const c = D1::variable(2.);
+    CHECK(c.value.value == 2);
+    CHECK(c.value.tangent[0] == 1);
+    CHECK(c.tangent[0].value == 0);
+    CHECK(c.tangent[0].tangent[0] == 0);
+}
+
 #if __has_include(<eigen3/Eigen/LU>)
 TEST_CASE("matrices of dual numbers in Eigen") {
     using D = Dual<double, 2>;

@@ -164,7 +164,8 @@ template <class V, std::size_t N> struct Dual {
     XGRAD_INLINE Dual(X const& x) : value(x) {}
     /// A real number as a complex one.
     template <class W>
-        requires(!std::same_as<W, V> && std::convertible_to<W, V>)
+        requires(!std::same_as<W, V> && detail::dual_depth<W> == detail::dual_depth<V> &&
+                    std::convertible_to<W, V>)
     XGRAD_INLINE Dual(Dual<W, N> const& x) : value(x.value), tangent(x.tangent) {}
     XGRAD_INLINE Dual(V const& v, Tangents<V, N> const& t) : value(v), tangent(t) {}
     /// The argument of a function: its tangent `direction` is 1, and the others are 0.
