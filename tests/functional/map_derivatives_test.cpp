@@ -118,6 +118,30 @@ TEST_CASE("functions of complex numbers") {
     check<C, 2>(
         "real", [](auto z, auto w) { return abs2(z) * real(w) + imag(z * w * w); }, complex_two);
 }
+TEST_CASE("functions with two results") {
+    auto const both = [](auto s, auto v) { return std::pair(s * s * v * v * v, exp(s / v)); };
+    auto const expected = loss<double, 2>(
+        [&](auto const& s, auto const& v) { return s * s * v * v * v * exp(s / v); });
+    agree(loss<double, 2>([&](auto const& s, auto const& v) {
+        auto const [y, z] = xg::map(both, s, v);
+        return y * z;
+    }),
+        expected, two, false);
+    agree(loss<double, 2>([&](auto const& s, auto const& v) {
+        auto const [y, z] = xg::map(xg::with_branches, both, s, v);
+        return y * z;
+    }),
+        expected, two, false);
+    auto const of_complex = [](auto z, auto w) { return std::pair(abs2(z) * w, conj(w) * z * z); };
+    agree(loss<std::complex<double>, 2>([&](auto const& z, auto const& w) {
+        auto const [y, u] = xg::map(of_complex, z, w);
+        return Z(y * u);
+    }),
+        loss<std::complex<double>, 2>(
+            [&](auto const& z, auto const& w) { return Z(abs2(z) * w * conj(w) * z * z); }),
+        complex_two, false);
+}
+
 TEST_CASE("closed forms of mixed derivatives") {
     D const s = D({1., 2.}).requires_grad_(), v = D({3., 0.5}).requires_grad_();
     auto const along = [](D const& y, D const& x, bool again = true) {

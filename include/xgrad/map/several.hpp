@@ -66,6 +66,29 @@ private:
     }
 };
 
+/// The tangents of the results of F, as a function of its arguments and of their tangents.
+template <class F, class Results, class Arguments> struct Pushforward;
+template <class F, class... Y, class... L> struct Pushforward<F, Types<Y...>, Types<L...>> {
+    F f;
+    template <class... A> XGRAD_INLINE auto operator()(A const&... all) const {
+        return from(
+            std::index_sequence_for<L...>{}, std::index_sequence_for<Y...>{}, std::tie(all...));
+    }
+
+private:
+    template <std::size_t... I, std::size_t... K, class All>
+    XGRAD_INLINE auto from(
+        std::index_sequence<I...>, std::index_sequence<K...>, All const& all) const {
+        using First = std::remove_cvref_t<std::tuple_element_t<0, All>>;
+        auto const y = f(moving(std::get<I>(all), std::get<sizeof...(I) + I>(all))...);
+        return std::tuple(of_kind<Y, Dual<First, 1>>(std::get<K>(y)).tangent[0]...);
+    }
+    template <class X> XGRAD_INLINE static Dual<X> moving(X const& x, X const& tangent) {
+        using T = Tangents<X, 1>;
+        return {x, T(T::Support::one(0), [&](std::size_t) XGRAD_LAMBDA_INLINE { return tangent; })};
+    }
+};
+
 /// A function of numbers with several results, on whole arrays.
 template <class F, class Options, class P, class Results, class Arguments> struct MapSeveral;
 template <class F, class Options, class P, class... Y, class... L>
@@ -85,20 +108,13 @@ struct MapSeveral<F, Options, P, Types<Y...>, Types<L...>>
         return evaluate(f, x...);
     }
     static std::tuple<std::nullopt_t, Array<L>...> backward(Context& ctx, Array<Y> const&... g) {
-        using Gradient = Pullback<F, Options, Types<Y...>, Types<L...>>;
-        using Mapped =
-            MapSeveral<Gradient, typename Options::derivative, P, Types<L...>, Types<L..., Y...>>;
-        Gradient const gradient{*ctx.f};
-        return std::apply(
-            [&](Array<L> const&... x) {
-                if constexpr (once_differentiable)
-                    return std::tuple_cat(
-                        std::tuple(std::nullopt), Mapped::evaluate(gradient, x..., g...));
-                else
-                    return std::tuple_cat(
-                        std::tuple(std::nullopt), Mapped::apply(gradient, x..., g...));
-            },
-            ctx.saved_tensors());
+        return std::tuple_cat(std::tuple(std::nullopt),
+            derivative<Types<L...>, Types<Y...>>(
+                ctx, Pullback<F, Options, Types<Y...>, Types<L...>>{*ctx.f}, g...));
+    }
+    static std::tuple<Array<Y>...> jvp(Context& ctx, std::nullopt_t, Array<L> const&... t) {
+        return derivative<Types<Y...>, Types<L...>>(
+            ctx, Pushforward<F, Types<Y...>, Types<L...>>{*ctx.f}, t...);
     }
     /// The results for arrays that broadcast.
     static std::tuple<Array<Y>...> evaluate(F const& f, Array<L> const&... x) {
@@ -110,6 +126,20 @@ struct MapSeveral<F, Options, P, Types<Y...>, Types<L...>>
     }
 
 private:
+    /// A derivative of F as a function of the operands and of `more`, which has the kinds More.
+    template <class Results, class More, class Of, class... G>
+    static auto derivative(Context& ctx, Of const& of, G const&... more) {
+        using Mapped = MapSeveral<Of, typename Options::derivative, P, Results,
+            decltype(joined(Types<L...>{}, More{}))>;
+        return std::apply(
+            [&](Array<L> const&... x) {
+                if constexpr (once_differentiable) return Mapped::evaluate(of, x..., more...);
+                else return Mapped::apply(of, x..., more...);
+            },
+            ctx.saved_tensors());
+    }
+    template <class... A, class... B> static Types<A..., B...> joined(Types<A...>, Types<B...>);
+
     template <class Kind>
     using Part = std::conditional_t<Options::on_batches, batch_for<Kind, P>,
         typename Kind::template over<P>>;
