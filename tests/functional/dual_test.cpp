@@ -134,11 +134,39 @@ TEST_CASE("a constant contributes 0, even where a derivative is infinite") {
 TEST_CASE("a number with fewer levels is a constant of the outer ones") {
     using D1 = Dual<double>;
     using D2 = Dual<D1>;
+    using D3 = Dual<D2>;
     D2 const c = D1::variable(2.);
     CHECK(c.value.value == 2);
     CHECK(c.value.tangent[0] == 1);
     CHECK(c.tangent[0].value == 0);
     CHECK(c.tangent[0].tangent[0] == 0);
+    auto const a = D1::variable(2.);
+    auto const b = D2::variable(3.);
+    auto const check = [](D2 const& y, double value, double inner, double outer, double both) {
+        CHECK(y.value.value == doctest::Approx(value));
+        CHECK(y.value.tangent[0] == doctest::Approx(inner));
+        CHECK(y.tangent[0].value == doctest::Approx(outer));
+        CHECK(y.tangent[0].tangent[0] == doctest::Approx(both));
+    };
+    check(a * b, 6, 3, 2, 1);
+    check(b * a, 6, 3, 2, 1);
+    check(b / a, 1.5, -0.75, 0.5, -0.25);
+    check(pow(b, a), 9, 9 * std::log(3.), 6, 3 + 6 * std::log(3.));
+    check(fmax(a, b), 3, 0, 1, 0);
+    D2 sum = b;
+    sum += a;
+    check(sum, 5, 1, 1, 0);
+    D3 const x = D3::variable(D2::variable(5.)), y = a * x * b; // (2 + i)(5 + m + o)(3 + m)
+    CHECK(y.value.value.value == 30);
+    CHECK(y.value.value.tangent[0] == 15);
+    CHECK(y.value.tangent[0].value == 16);
+    CHECK(y.tangent[0].value.value == 6);
+    CHECK(y.tangent[0].tangent[0].tangent[0] == 1);
+    CHECK((a < b && b > a && a == D1(2.)));
+    using Z2 = Dual<Dual<std::complex<double>>>;
+    auto const z = a * Z2::variable(3i);
+    CHECK(z.value.tangent[0] == 3i);
+    CHECK(z.tangent[0].tangent[0] == 1.);
 }
 
 #if __has_include(<eigen3/Eigen/LU>)

@@ -80,7 +80,7 @@ template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), D
 
     /// The value; on batches with tangents it may differ by a rounding, as in any backward pass.
     template <class Op, class... X> XGRAD_INLINE static Value value(Op const& op, X const&... x) {
-        return compute(op, value_of(x)...);
+        return compute(op, inner(x)...);
     }
     /// The tangents of the result y. If `guarded`, an argument whose tangent is 0 contributes 0
     /// even if its derivative is infinite, because it may be a constant.
@@ -100,14 +100,27 @@ template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), D
             return Dual<Value, N>{y, tangent<guarded>(op, y, x...)};
         } else return y;
     }
-    /// An argument of kind A: a dual number, or a value without tangents.
+    /// An argument of kind A: a dual number, or a value of type V, which has no tangents here.
     template <class A, class X> XGRAD_INLINE static auto argument(X const& x) {
-        if constexpr (dual_depth<X> == dual_depth<Dual<V, N>>) return of_kind<A, Dual<V, N>>(x);
-        else return of_kind<A, V>(x);
+        using To = of_kind<A, std::conditional_t<is_tangent<X>, Dual<V, N>, V>>;
+        constexpr bool fits =
+            !is_dual<X> ||
+            (std::convertible_to<X, To> &&
+                std::same_as<typename PartOf<X>::precision, typename PartOf<V>::precision>);
+        static_assert(fits, "dual numbers in one operation have equally many tangents and one "
+                            "precision at each level: Dual<double, 2> beside Dual<double, 2> or "
+                            "Dual<Dual<double, 2>, 3>");
+        if constexpr (fits) return To(x);
+        else return To();
     }
 
 private:
     template <class X> static constexpr bool is_tangent = dual_depth<X> == dual_depth<Dual<V, N>>;
+    /// The argument without its tangents of this level.
+    template <class X> XGRAD_INLINE static auto inner(X const& x) {
+        if constexpr (is_tangent<X>) return x.value;
+        else return x;
+    }
 
     template <class Op, class... X> XGRAD_INLINE static Value compute(Op const& op, X const&... x) {
         if constexpr ((is_dual<X> || ...)) return on_duals(op, x...);
@@ -130,9 +143,9 @@ private:
     XGRAD_INLINE static Tangents<Value, N> part(
         Op const& op, Tangents<W, N> const& tangent, Value const& y, X const&... x) {
         if constexpr (of_numbers) {
-            return OnNumbers<Y(L...), V>::template part<I, guarded>(op, tangent, y, value_of(x)...);
+            return OnNumbers<Y(L...), V>::template part<I, guarded>(op, tangent, y, inner(x)...);
         } else {
-            auto const d = op.partial(wrt<I>{}, y, value_of(x)...);
+            auto const d = op.partial(wrt<I>{}, y, inner(x)...);
             auto const support = tangent.support();
             return Tangents<Value, N>(support, [&](std::size_t i) XGRAD_LAMBDA_INLINE {
                 auto const& t = tangent[i];
