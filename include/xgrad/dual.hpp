@@ -34,37 +34,71 @@ template <class Op> consteval bool find_is_named() {
 }
 template <class Op> inline constexpr bool is_named = find_is_named<Op>();
 
-/// What a partial returned, as numbers: the derivatives with respect to x and to conj(x).
+/// The contribution t d to a tangent; 0 where t is 0, even if d is infinite. Of nested dual numbers
+/// this holds for each level.
+template <class T> XGRAD_INLINE T contribution(T const& t, T const& d) {
+    if constexpr (is_dual<T>) {
+        using Inner = decltype(T::tangent);
+        return {contribution(t.value, d.value),
+            Inner(t.tangent.support(), [&](std::size_t i) XGRAD_LAMBDA_INLINE {
+                return contribution(t.tangent[i], d.value);
+            }) + Inner(d.tangent.support(), [&](std::size_t i) XGRAD_LAMBDA_INLINE {
+                return contribution(t.value, d.tangent[i]);
+            })};
+    } else if constexpr (Number<T>) return t == T(0) ? T(0) : t * d;
+    else return where(t == 0, zero_like(t), t * d);
+}
+
+/// What a partial returned, as values of type T: the derivatives with respect to x and to conj(x).
 template <class T> struct Coefficients {
+    static constexpr bool is_complex = std::same_as<typename PartOf<T>::kind, C>;
     T dz, dz_bar = 0;
     template <class D> XGRAD_INLINE Coefficients(D d) : dz(scalar(d)) {}
     template <class M, class W>
-    XGRAD_INLINE Coefficients(selected<M, W> d)
-        : Coefficients(first_lane(d.mask) ? Coefficients(d.weight) : Coefficients(nothing)) {}
+    XGRAD_INLINE Coefficients(selected<M, W> d) : Coefficients(d.weight) {
+        dz = chosen(d.mask, dz);
+        if constexpr (is_complex) dz_bar = chosen(d.mask, dz_bar);
+    }
     template <class D> XGRAD_INLINE Coefficients(gradient<D> d) : dz(scalar(d.value)) {
-        if constexpr (is_complex<T>) dz_bar = T(0.5) * dz, dz = std::conj(dz_bar);
+        if constexpr (is_complex) dz_bar = T(0.5) * dz, dz = conj(dz_bar);
     }
     template <class D> XGRAD_INLINE Coefficients(conjugate<D> d) : dz(0), dz_bar(scalar(d.value)) {}
     template <class D, class E>
     XGRAD_INLINE Coefficients(wirtinger<D, E> d) : dz(scalar(d.dz)), dz_bar(scalar(d.dz_bar)) {}
 
-    XGRAD_INLINE T of(T t) const {
-        if constexpr (is_complex<T>) return t * dz + std::conj(t) * dz_bar;
-        else return t * dz;
+    /// The contribution of a tangent; 0 where it is 0 and the derivative is infinite, if `guarded`.
+    template <bool guarded = true> XGRAD_INLINE T of(T const& t) const {
+        if constexpr (is_complex)
+            return product<guarded>(t, dz) + product<guarded>(conj(t), dz_bar);
+        else return product<guarded>(t, dz);
     }
 
 private:
+    template <bool guarded> XGRAD_INLINE static T product(T const& t, T const& d) {
+        if constexpr (guarded) return contribution(t, d);
+        else return t * d;
+    }
+    XGRAD_INLINE static T chosen(auto mask, T const& d) {
+        if constexpr (Number<T>) return first_lane(mask) ? d : T(0);
+        else return where(mask, d, T(0));
+    }
     XGRAD_INLINE static T scalar(One) { return 1; }
     XGRAD_INLINE static T scalar(MinusOne) { return -1; }
     XGRAD_INLINE static T scalar(Nothing) { return 0; }
     XGRAD_INLINE static T scalar(ImaginaryUnit) {
-        if constexpr (is_complex<T>) return {0, 1};
+        if constexpr (is_complex) return std::complex<double>(0, 1);
         else return 0; // complex(0, x) of a real tangent x is none
     }
-    XGRAD_INLINE static T scalar(auto d) { return T(first_lane(d)); }
+    XGRAD_INLINE static T scalar(auto d) {
+        if constexpr (Number<T>) return T(first_lane(d));
+        else return d;
+    }
 };
 
-/// Applies an operation to numbers: rules compute on batches, whose first lane is the number.
+template <class... L> inline constexpr bool any_complex = (std::same_as<L, C> || ...);
+
+/// Applies an operation to numbers: rules compute on batches, whose first lane is the number. Also
+/// finds the tangents of nested dual numbers.
 template <class Y, class... L, class V> struct OnNumbers<Y(L...), V> {
     using Value = of_kind<Y, V>;
 
@@ -76,13 +110,17 @@ template <class Y, class... L, class V> struct OnNumbers<Y(L...), V> {
     template <std::size_t I, bool guarded, class Op, class W, std::size_t N, class... X>
     XGRAD_INLINE static Tangents<Value, N> part(
         Op const& op, Tangents<W, N> const& tangent, Value const& y, X const&... x) {
-        constexpr bool is_complex = (std::same_as<Y, C> || ... || std::same_as<L, C>);
-        using T = std::conditional_t<is_complex, std::complex<precision_of<V>>, V>;
-        Coefficients<T> const d = op.partial(wrt<I>{}, to_batch(y), to_batch(x)...);
+        using T = of_kind<std::conditional_t<any_complex<Y, L...>, C, R>, V>;
+        Coefficients<T> const d = op.partial(wrt<I>{}, argument(y), argument(x)...);
         return Tangents<Value, N>(tangent.support(), [&](std::size_t i) XGRAD_LAMBDA_INLINE {
-            auto const& t = tangent[i];
-            return guarded && t == W(0) ? Value(0) : project<Y>(d.of(t));
+            return project<Y>(d.template of<guarded>(tangent[i]));
         });
+    }
+
+private:
+    template <class X> XGRAD_INLINE static auto argument(X const& x) {
+        if constexpr (Number<V>) return to_batch(x);
+        else return x;
     }
 };
 

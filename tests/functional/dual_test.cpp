@@ -131,6 +131,73 @@ TEST_CASE("a constant contributes 0, even where a derivative is infinite") {
     CHECK((D(1.) * sqrt(D(0.))).tangent[0] == 0);
 }
 
+namespace {
+/// Calls `check` for all tangents of a nested dual number.
+template <class V, std::size_t N, class F> void each_tangent(Dual<V, N> const& x, F const& check) {
+    for (auto const& t : x.tangent)
+        if constexpr (requires { t.tangent; }) {
+            check(t.value);
+            each_tangent(t, check);
+        } else check(t);
+    if constexpr (requires { x.value.tangent; }) each_tangent(x.value, check);
+}
+template <class T> void constants_have_no_tangents() {
+    auto const check = [](char const* name, auto const& y) {
+        CAPTURE(name);
+        each_tangent(y, [](auto t) { CHECK(t == 0.); });
+    };
+    T const zero = 0, one = 1, half = 0.5;
+    check("sqrt", sqrt(zero));
+    check("rsqrt", rsqrt(zero));
+    check("log", log(zero));
+    check("log2", log2(zero));
+    check("log1p", log1p(-one));
+    check("acos", acos(one));
+    check("asin", asin(-one));
+    check("acosh", acosh(one));
+    check("atanh", atanh(one));
+    check("pow", pow(zero, 0.5));
+    check("pow of dual numbers", pow(zero, half));
+    check("pow of a number", pow(0., half));
+    check("quotient", one / zero);
+    check("sum", sqrt(zero) + sqrt(zero) * one);
+    if constexpr (std::same_as<typename T::kind, xgrad::R>) {
+        check("hypot", hypot(zero, zero));
+        check("xlogy", xlogy(zero, zero));
+        check("lgamma", lgamma(zero));
+    } else {
+        check("abs", abs(zero));
+        check("angle", angle(zero));
+    }
+}
+} // namespace
+
+TEST_CASE("a constant has no tangents, at any depth, where a derivative is infinite") {
+    using C = std::complex<double>;
+    constants_have_no_tangents<Dual<double, 2>>();
+    constants_have_no_tangents<Dual<Dual<double, 2>, 2>>();
+    constants_have_no_tangents<Dual<Dual<Dual<double>>>>();
+    constants_have_no_tangents<Dual<C, 2>>();
+    constants_have_no_tangents<Dual<Dual<C, 2>>>();
+}
+
+TEST_CASE("what is constant in one direction contributes to others") {
+    using Twice = Dual<Dual<double>>;
+    auto const t = Twice::variable(Dual<double>::variable(3.));
+    auto const y = sqrt(t - t) + t * t; // 9, 6, 2
+    CHECK(y.value.value == 9);
+    CHECK(y.value.tangent[0] == 6);
+    CHECK(y.tangent[0].value == 6);
+    CHECK(y.tangent[0].tangent[0] == 2);
+    Twice const outer = Twice::variable(0.), inner = Dual<double>::variable(0.);
+    CHECK(sqrt(outer).tangent[0].value == INFINITY);
+    CHECK(sqrt(outer).tangent[0].tangent[0] == 0); // nothing moves in the inner direction
+    CHECK(sqrt(outer).value.tangent[0] == 0);
+    CHECK(sqrt(inner).value.tangent[0] == INFINITY);
+    CHECK(sqrt(inner).tangent[0].value == 0);
+    CHECK(sqrt(inner).tangent[0].tangent[0] == 0);
+}
+
 TEST_CASE("a number with fewer levels is a constant of the outer ones") {
     using D1 = Dual<double>;
     using D2 = Dual<D1>;

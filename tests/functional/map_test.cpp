@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include <xgrad/map.hpp>
+#include <xgrad/sum_over.hpp>
 
 #include "tensor/compare.hpp"
 
@@ -234,4 +235,38 @@ TEST_CASE("functions have constants of their own, and call others that their arg
 TEST_CASE("operands that do not broadcast are named") {
     CHECK_THROWS_WITH_AS(D(xg::map(rational, D({1., 2.}), D({1., 2., 3.}))),
         doctest::Contains("map"), xg::ShapeError);
+}
+
+TEST_CASE("derivatives of 0 and of infinity: the same on batches, with branches, and in sum_over") {
+    auto const check = [](char const* name, auto const& f, D const& slopes, D const& curvatures) {
+        CAPTURE(name);
+        D const x({1., 2., -3.});
+        auto const agree = [&](auto const& loss) {
+            CHECK(difference(xg::grad(loss)(x), slopes, 1e-14) == "");
+            CHECK(difference(D(diagonal(xg::hessian(loss, x))), curvatures, 1e-14) == "");
+        };
+        agree([&](D const& t) { return sum(xg::map(f, t)); });
+        agree([&](D const& t) { return sum(xg::map(xg::with_branches, f, t)); });
+        auto const both = [&](auto t) { return std::pair(f(t), t); };
+        agree([&](D const& t) { return sum(std::get<0>(xg::map(both, t))); });
+        xg::Tensor<std::int64_t> const index({{0}, {1}, {2}});
+        auto const of_element = [&](auto const& p) { return f(p[0]); };
+        auto const sums = [&](auto energy) {
+            CHECK(difference(energy.gradient(), slopes, 1e-14) == "");
+            CHECK(difference(energy.hessian().values(), curvatures, 1e-14) == "");
+        };
+        sums(xg::sum_over<1>(of_element, x, index));
+        sums(xg::sum_over<1>(xg::with_branches, of_element, x, index));
+    };
+    D const twice({2., 4., -6.}), two({2., 2., 2.});
+    check(
+        "a root of 0", [](auto t) { return sqrt(t - t) + t * t; }, twice, two);
+    check(
+        "a product with 0", [](auto t) { return acos(1. + 0. * t) + t * t; }, twice, two);
+    check(
+        "a power of 0", [](auto t) { return pow(t - t, 0.5) + t * t; }, twice, two);
+    check(
+        "a logarithm", [](auto t) { return exp(log(t - t)) + t * t; }, twice, two);
+    check(
+        "a norm", [](auto t) { return hypot(t - t, 0. * t) + t * t; }, twice, two);
 }

@@ -56,14 +56,6 @@ inline constexpr bool is_unit = std::same_as<D, One> || std::same_as<D, MinusOne
                                 std::same_as<D, ImaginaryUnit> || std::same_as<D, Nothing>;
 template <class M, class W> inline constexpr bool is_unit<selected<M, W>> = is_unit<W>;
 
-/// True where a value and all its tangents are 0.
-template <class V> XGRAD_INLINE auto is_zero(V const& v) { return v == 0; }
-template <class V, std::size_t N> XGRAD_INLINE auto is_zero(Dual<V, N> const& x) {
-    auto zero = is_zero(x.value);
-    for (std::size_t i = 0; i < N; ++i) zero = zero && is_zero(x.tangent[i]);
-    return zero;
-}
-
 XGRAD_INLINE auto operator+(Nothing, auto t) { return t; }
 XGRAD_INLINE auto operator+(auto t, Nothing) { return t; }
 XGRAD_INLINE Nothing operator+(Nothing, Nothing) { return {}; }
@@ -83,11 +75,12 @@ template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), D
         return compute(op, inner(x)...);
     }
     /// The tangents of the result y. If `guarded`, an argument whose tangent is 0 contributes 0
-    /// even if its derivative is infinite, because it may be a constant.
-    template <bool guarded, class Op, class... X>
+    /// even if its derivative is infinite, because it may be a constant; of an `alone` operand
+    /// a kernel knows that itself. A quotient with an infinite derivative is infinite itself.
+    template <bool guarded, bool alone = false, class Op, class... X>
     XGRAD_INLINE static Tangents<Value, N> tangent(Op const& op, Value const& y, X const&... x) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-            if constexpr (N > 0) return (nothing + ... + part<I, guarded>(op, x, y, x...));
+            if constexpr (N > 0) return (nothing + ... + part<I, guarded, alone>(op, x, y, x...));
             else return Tangents<Value, N>();
         }(std::index_sequence_for<X...>{});
     }
@@ -95,9 +88,8 @@ template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), D
         auto const y = value(op, x...);
         constexpr std::size_t duals = (std::size_t{is_tangent<X>} + ...);
         if constexpr (takes_gradients<Y> && duals > 0) {
-            constexpr bool guarded =
-                (duals > 1 || of_numbers) && has_poles<Op, std::index_sequence_for<X...>>;
-            return Dual<Value, N>{y, tangent<guarded>(op, y, x...)};
+            constexpr bool guarded = has_poles<Op, std::index_sequence_for<X...>>;
+            return Dual<Value, N>{y, tangent<guarded, duals == 1>(op, y, x...)};
         } else return y;
     }
     /// An argument of kind A: a dual number, or a value of type V, which has no tangents here.
@@ -134,15 +126,15 @@ private:
         return a * op.factor(b);
     }
     /// The contribution of argument I to the tangents.
-    template <std::size_t I, bool guarded, class Op, class Xi, class... X>
+    template <std::size_t I, bool guarded, bool alone, class Op, class Xi, class... X>
     XGRAD_INLINE static auto part(Op const& op, Xi const& xi, Value const& y, X const&... x) {
         if constexpr (!is_tangent<Xi> || N == 0) return nothing;
-        else return part<I, guarded>(op, xi.tangent, y, x...);
+        else return part<I, guarded, alone>(op, xi.tangent, y, x...);
     }
-    template <std::size_t I, bool guarded, class Op, class W, class... X>
+    template <std::size_t I, bool guarded, bool alone, class Op, class W, class... X>
     XGRAD_INLINE static Tangents<Value, N> part(
         Op const& op, Tangents<W, N> const& tangent, Value const& y, X const&... x) {
-        if constexpr (of_numbers) {
+        if constexpr (of_numbers || (guarded && is_dual<V>)) {
             return OnNumbers<Y(L...), V>::template part<I, guarded>(op, tangent, y, inner(x)...);
         } else {
             auto const d = op.partial(wrt<I>{}, y, inner(x)...);
@@ -151,7 +143,8 @@ private:
                 auto const& t = tangent[i];
                 Value const part = project<Y>(push(t, d));
                 if constexpr (guarded && !is_unit<std::remove_const_t<decltype(d)>>)
-                    if (support.unknown) return Value(where(is_zero(t), zero_like(part), part));
+                    if (support.of_operand ? !alone : !has_factor<Op>)
+                        return Value(where(t == 0, zero_like(part), part));
                 return part;
             });
         }

@@ -66,7 +66,7 @@ template <class V, std::size_t N> struct BottomOf<Dual<V, N>> : BottomOf<V> {};
 template <std::size_t masks, class = std::make_index_sequence<masks>> struct Support;
 template <std::size_t masks, std::size_t... M> struct Support<masks, std::index_sequence<M...>> {
     std::uint64_t mask[masks];
-    bool unknown; // a tangent of the mask may be 0 nevertheless, as that of a constant operand
+    bool of_operand; // of a kernel: the tangents of expr/walk.hpp
 
     XGRAD_INLINE static constexpr Support none() { return {{}, false}; }
     XGRAD_INLINE static constexpr Support all() { return {{~std::uint64_t{M - M}...}, true}; }
@@ -75,11 +75,11 @@ template <std::size_t masks, std::size_t... M> struct Support<masks, std::index_
     }
     XGRAD_INLINE constexpr bool has(std::size_t i) const { return mask[i / 64] >> i % 64 & 1; }
     XGRAD_INLINE friend constexpr Support operator|(Support const& a, Support const& b) {
-        return {{(a.mask[M] | b.mask[M])...}, a.unknown || b.unknown};
+        return {{(a.mask[M] | b.mask[M])...}, a.of_operand || b.of_operand};
     }
 };
 template <> struct Support<0> {
-    static constexpr bool unknown = true;
+    static constexpr bool of_operand = false;
     XGRAD_INLINE static constexpr Support none() { return {}; }
     XGRAD_INLINE static constexpr Support all() { return {}; }
     XGRAD_INLINE static constexpr Support one(std::size_t) { return {}; }

@@ -141,8 +141,9 @@ private:
                 };
                 return Term{each(xi.gradient, push_one), each(xi.hessian, push_one)};
             } else {
-                constexpr bool guarded = Number<V> && has_poles<Op, std::index_sequence<J...>>;
-                Local const c = push(Local(1), d);
+                constexpr bool guarded =
+                    (Number<V> || !has_factor<Op>)&&has_poles<Op, std::index_sequence<J...>>;
+                Local const c = Coefficients<Local>(d).dz;
                 Gradient const w =
                     (nothing + ... + slope<guarded>(x, c.tangent[J], c.tangent.support().has(J)));
                 auto const times = [&](V const& t)
@@ -160,7 +161,7 @@ private:
     }
     /// c t; 0 where t is 0, even if c is infinite.
     template <bool guarded> XGRAD_INLINE static V product(V const& c, V const& t) {
-        if constexpr (guarded) return t == 0 ? V(0) : c * t;
+        if constexpr (guarded) return contribution(t, c);
         else return c * t;
     }
     template <bool guarded, class X>
