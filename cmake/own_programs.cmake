@@ -11,6 +11,7 @@ if(NOT TARGET MPI::MPI_CXX)
 endif()
 include("${CMAKE_CURRENT_LIST_DIR}/optional_tests.cmake")
 xgrad_set_tool(mpi "${MPI_CXX_FOUND}" "MPI is not installed")
+xgrad_set_tool(lapack "${xgrad_with_lapack}" "no LAPACK was found")
 
 add_library(xgrad_own_program INTERFACE)
 target_link_libraries(xgrad_own_program INTERFACE xgrad::xgrad)

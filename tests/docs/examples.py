@@ -69,16 +69,6 @@ private:
 }}  // namespace
 """
 
-EIGEN = """#if __has_include(<Eigen/Core>)
-#    include <Eigen/Core>
-#    include <Eigen/SparseCore>
-#else
-#    include <eigen3/Eigen/Core>
-#    include <eigen3/Eigen/SparseCore>
-#endif
-#include <xgrad/interop.hpp>
-"""
-
 CASE = """
 namespace {{
 namespace {space} {{
@@ -185,10 +175,9 @@ def split_definitions(code):
 def main():
     output, documents = pathlib.Path(sys.argv[1]), [pathlib.Path(name) for name in sys.argv[2:]]
     sources = [document.read_text(encoding="utf-8") for document in documents]
-    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg", "map", "least_squares", "sparse", "implicit", "sum_over", "vmap", "manifold", "package", "distributed", "xtensor_functions")
+    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg", "map", "least_squares", "sparse", "implicit", "sum_over", "vmap", "manifold", "package", "distributed", "interop", "xtensor_functions")
                       if any(f"xg::{part}" in source or f"\n#include <xgrad/{part}.hpp>" in source for source in sources))
-    if any("Eigen::" in source for source in sources):
-        headers += EIGEN
+    headers += "".join(dict.fromkeys(re.findall(r"^#include <[A-Z].*>\n", "".join(sources), re.M)))      # of others
     text = PREFACE.format(headers=headers)
     number = 0
     for document, source in zip(documents, sources):

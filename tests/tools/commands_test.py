@@ -191,7 +191,7 @@ printf '%s\\n' "${{@:7}}" >> {self.root}/installed
     def test_it_installs_what_tests_need(self):
         code, output = self.install("test")
         self.assertEqual(code, 0, output)
-        for package in ("libxtensor-dev", "doctest-dev", "python3-numpy", "python3-yaml", "libdlpack-dev", "mkdocs-material", "doxygen", "chromium", "gdb", "valgrind",
+        for package in ("libxtensor-dev", "doctest-dev", "python3-numpy", "python3-yaml", "libdlpack-dev", "libeigen3-dev", "mkdocs-material", "doxygen", "chromium", "gdb", "valgrind",
                         "libopenmpi-dev", "pkgconf"):
             self.assertIn(package, self.installed())
         self.assertEqual(len(self.asked()), 3)      # update, what is needed, what only some tests need

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Configures xgrad once more where the tools that only some tests need cannot be found, and asks there for the list of tests: no test of the other build is
+"""Configures xgrad once more where the tools and headers that only some tests need cannot be found, and asks there for the list of tests: no test of the other build is
 missing, those that need one of these tools are skipped with a sentence that names it, and tests that can do with less hold.
 
 usage: hidden_tools_test.py PROJECT BUILD SCRATCH     BUILD: a configured build, whose compiler, generator and options are taken
@@ -21,7 +21,7 @@ HIDDEN_PROGRAMS = re.compile(r"clang|valgrind|gdb|mkdocs|doxygen|chromium|chrome
 HIDDEN_MODULES = ("numpy", "torch", "yaml")
 # What the tests say where none of them is there.
 SENTENCES = {f"{name} is not installed" for name in (
-    "clang++-14", "clang++-16", "clang-format-16", "valgrind", "gdb", "mkdocs", "doxygen", "chromium", "pkg-config", "MPI", "Python's module numpy", "Python's module yaml")}
+    "clang++-14", "clang++-16", "clang-format-16", "valgrind", "gdb", "mkdocs", "doxygen", "chromium", "pkg-config", "MPI", "Python's module numpy", "Python's module yaml", "Eigen", "dlpack.h")}
 SENTENCES_BESIDE_GCC = {f"{name} is not installed" for name in ("libc++", "aarch64-linux-gnu-g++", "qemu-aarch64")}
 # Tests of the sources that take seconds and look for tools themselves, or need the lack of one.
 RUN = r"^(check|tools|module\.headers|compile_fail\.distributed_without_mpi)$"
@@ -57,7 +57,8 @@ def configure(build, variables):
     options = {name: value for name, value in known.items() if re.fullmatch(r"XGRAD_(USE|BUILD|TEST|SOURCE|LONE|ORACLE|INSTALL|NATIVE)\w*", name)}
     options |= {name: known[name] for name in ("CMAKE_CXX_COMPILER", "CMAKE_BUILD_TYPE", "CMAKE_CXX_FLAGS", "CMAKE_MAKE_PROGRAM", "XGRAD_FETCH_DEPENDENCIES")}
     # What is a tool's is not looked for in the folders of programs; what was found beside them is still found, and what was fetched is fetched from there.
-    options |= {"CMAKE_IGNORE_PATH": ";".join(map(str, folders())), "FETCHCONTENT_FULLY_DISCONNECTED": "ON", "Python3_EXECUTABLE": sys.executable,
+    headers = [known[name] for name in ("XGRAD_EIGEN_HEADERS", "XGRAD_DLPACK_HEADERS")]
+    options |= {"CMAKE_IGNORE_PATH": ";".join([*map(str, folders()), *headers]), "FETCHCONTENT_FULLY_DISCONNECTED": "ON", "Python3_EXECUTABLE": sys.executable,
                 "CMAKE_PREFIX_PATH": ";".join([known.get("CMAKE_PREFIX_PATH", ""), *(str(folder.parent) for folder in folders())]).strip(";")}
     if "FETCHCONTENT_BASE_DIR" in known:
         options["FETCHCONTENT_BASE_DIR"] = known["FETCHCONTENT_BASE_DIR"]
