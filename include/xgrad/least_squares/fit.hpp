@@ -23,19 +23,17 @@
 
 namespace xgrad {
 
-/// How least_squares() finds a step, and what makes the next one shorter or longer.
-/// - lm (Levenberg-Marquardt): minimises |J d + r|^2 + damping |D d|^2. Ceres' rule: a step is
-///   accepted where the cost decreases by 0.001 of what the linear model predicts; then the damping
-///   is multiplied by max(1/3, 1 - (2 rho - 1)^3), where rho is the quotient of both, and otherwise
-///   by 2, 4, 8, ... in turn.
+/// How least_squares() finds a step d.
+/// - lm: Levenberg and Marquardt's method, as Moré wrote it for MINPACK: d minimises |J d + r|
+/// where
+///   |D d| is at most a radius. A step is accepted where the cost decreases by 1e-4 of what this
+///   linear model predicts. Let rho be the quotient of both: where rho < 0.25 the radius becomes
+///   shorter, by 0.1 to 0.5; where rho > 0.75 or |D d| was below it, it becomes 2 |D d|.
 /// - lmaccel: lm with geodesic acceleration (Transtrum and Sethna, 2012; GSL's lmaccel): a step
 ///   follows the parabola along which the residuals change evenly, for one more call of the
 ///   residual, and is not taken where the parabola bends too much. For curved valleys.
-/// - dogleg: Powell's: the step of Gauss and Newton, shortened towards the gradient to |D d| <=
-///   1/damping. The radius is halved where rho < 0.25, and becomes 3 |D d| at least where rho >
-///   0.75.
-/// - gauss_newton: the step of Gauss and Newton, halved until the cost decreases; damping is the
-///   number by which it is divided.
+/// - dogleg: Powell's: the step of Gauss and Newton, shortened towards the gradient to the radius.
+/// - gauss_newton: the step of Gauss and Newton, halved until the cost decreases.
 enum class LeastSquaresMethod { lm, lmaccel, dogleg, gauss_newton };
 constexpr std::string_view choice_names(LeastSquaresMethod) {
     return "method: lm lmaccel dogleg gauss_newton";
@@ -81,7 +79,7 @@ struct LeastSquaresStep {
     std::size_t nfev;     // calls of the residual so far
     double cost;          // of the parameters that the next step starts from
     double gradient_norm; // the largest element there
-    double damping;       // of this step: LeastSquaresMethod
+    double damping;       // 1 / radius; of gauss_newton the number by which a step is divided
     double step_norm;     // |D d|
     bool accepted;        // false where the cost did not decrease enough
 };
@@ -90,9 +88,13 @@ struct LeastSquaresStep {
 struct LeastSquaresOptions {
     Choice<LeastSquaresMethod> method = LeastSquaresMethod::lm;   // see there
     Choice<NormalSolver> linear_solver = NormalSolver::automatic; // see there
-    double ftol = 1e-8; // stops where the cost changes relatively by less; 0: never
-    double xtol = 1e-8; // stops where |D d| is smaller relatively to |D x|; 0: never
-    double gtol = 1e-8; // stops where the largest element of the gradient is smaller; 0: never
+    /// Each stops where what it is for is smaller. Steps are those that were accepted, and the full
+    /// step (of Gauss and Newton) from their end must be as small: a step may be short for another
+    /// reason.
+    double ftol = 1e-8;       // by how much of the cost a step decreases it
+    double xtol = 1e-8;       // |D d| of a step, relatively to |D x|
+    double gtol = 1e-8;       // |cos| between the residuals and each column of J
+    double gtol_absolute = 0; // the largest element of the gradient
     std::size_t max_nfev = 0; // calls of the residual; 0: 200 for each real parameter
     RobustLoss loss = {};     // each residual r costs f_scale^2 rho(|r|^2 / f_scale^2) / 2
     double f_scale = 1;       // the modulus from which on a residual counts as an outlier
@@ -100,8 +102,7 @@ struct LeastSquaresOptions {
     ForParameters upper = {}; // likewise
     ForParameters fixed = {}; // 1 or true for parameters that stay as they are
     /// How much each parameter may change: D is its inverse. Without it D has the norms of the
-    /// Jacobian's columns (SciPy's "jac"), which fall to half of the last ones at most; with
-    /// linear_solver cg 1.
+    /// Jacobian's columns, the largest so far (SciPy's "jac"); with linear_solver cg 1.
     ForParameters x_scale = {};
     /// All parameters and residuals are complex, and no conj, abs or real part of a parameter is
     /// taken: a step solves for n complex numbers in the place of 2 n real ones. Without a value it

@@ -1,39 +1,43 @@
 // Bodies of fit.hpp: the loop over steps. It computes with real numbers, two for a complex
 // one: linearization.ipp.
+//
+// Only an accepted step can converge, and only where the full step from its end is small, too: what
+// shortens a step must not look like a minimum.
 #pragma once
 
-#include <xgrad/impl/least_squares/squares_problem.ipp>
+#include <xgrad/impl/least_squares/linear_model.ipp>
 
 namespace xgrad::detail {
 
-class SquaresMinimizer : SquaresProblem {
-
+class SquaresMinimizer : LinearModel {
 public:
-    using SquaresProblem::SquaresProblem;
+    using LinearModel::LinearModel;
 
     LeastSquaresSolution run() {
         start();
-        std::size_t const max_nfev = options_.max_nfev ? options_.max_nfev : 200 * now_.x.size();
         linearize();
+        // A step of lmaccel calls the residual twice.
+        std::size_t const more = options_.method == LeastSquaresMethod::lmaccel;
         if (!std::isfinite(optimality_))
             fail("least_squares: the derivative of the residual is not finite at the start");
-        for (; !result_.success; ++result_.nit) {
-            if (!std::isfinite(optimality_)) {
+        while (result_.message.empty()) {
+            if (!std::isfinite(optimality_))
                 result_.message = "not converged: the derivative of the residual is not finite";
-                break;
-            }
-            if (optimality_ <= options_.gtol) {
+            else if (cosine_ <= options_.gtol)
+                converged(
+                    "the largest cosine between the residuals and a column of the Jacobian, " +
+                    number_text(cosine_) + ", is at most gtol");
+            else if (optimality_ <= options_.gtol_absolute)
                 converged("the largest element of the gradient, " + number_text(optimality_) +
-                          ", is at most gtol");
-                break;
-            }
-            if (result_.nfev >= max_nfev) {
+                          ", is at most gtol_absolute");
+            else if (result_.nfev + more >= max_nfev_)
                 result_.message = "not converged: the residual was called " +
                                   std::to_string(result_.nfev) + " times, and max_nfev is " +
-                                  std::to_string(max_nfev);
-                break;
+                                  std::to_string(max_nfev_);
+            else {
+                step();
+                ++result_.nit;
             }
-            if (!step()) break;
         }
         return finish();
     }
@@ -43,139 +47,85 @@ private:
         result_.success = true;
         result_.message = "converged: " + why;
     }
-    void start() {
-        begin();
-        auto const fixed = expanded("fixed", options_.fixed, 0);
-        std::size_t const w = holomorphic_ ? 2 : 1;
-        for (std::size_t i = 0; i < now_.x.size(); i += w)
-            if (fixed[i] == 0) columns_.push_back(i / w);
-        std::size_t const n = columns_.size(), m = now_.values.size() / w;
-        if (rows_) solver_ = rows_;
-        else if (options_.linear_solver == NormalSolver::cg)
-            solver_ = cg_ = std::make_shared<CgSolver>();
-        else {
-            jacobian_.resize(n * m * w);
-            if (holomorphic_) make_dense<std::complex<double>>(n);
-            else make_dense<double>(n);
+    /// Writes a step of the method to d_; false where the system is singular.
+    bool propose() {
+        if (radius_ == 0) radius_ = 10 * scaled_norm(x_);
+        if (radius_ == 0) radius_ = 10;
+        switch (options_.method) {
+        case LeastSquaresMethod::lm:
+        case LeastSquaresMethod::lmaccel:
+            if (cg_) return cg_->solve_within(radius_, D_, d_);
+            return within_radius();
+        case LeastSquaresMethod::dogleg:
+            return dogleg();
+        case LeastSquaresMethod::gauss_newton:
+            full_step();
+            if (!is_regular_)
+                fail("least_squares: the Jacobian has rank ", solver_->rank().first, " for ",
+                    solver_->rank().second,
+                    " parameters, so that the step of gauss_newton is not determined: take method "
+                    "lm");
+            for (std::size_t i = 0; i < d_.size(); ++i) d_[i] = newton_[i] / divisor_;
         }
-        gradient_.resize(now_.x.size());
-        norms_.resize(now_.x.size());
+        return true;
     }
-    template <class T> void make_dense(std::size_t n) {
-        if (options_.linear_solver == NormalSolver::cholesky)
-            solver_ = std::make_shared<CholeskySolver<T>>(n);
-        else solver_ = std::make_shared<QrSolver<T>>(n);
+    /// Cuts d_ off where it meets bounds: each number alone, or, where the linear model says that
+    /// this is worse, all of them at the first bound. Where both are bad, blocks the numbers that
+    /// stand at a bound and would leave it.
+    enum class Cut { none, cut, blocked };
+    Cut cut_at_bounds() {
+        double part = 1;
+        for (std::size_t i = 0; i < d_.size(); ++i) {
+            std::size_t const at = numbers_[i];
+            other_[i] = std::clamp(d_[i], lower_[at] - now_.x[at], upper_[at] - now_.x[at]);
+            if (other_[i] != d_[i]) part = std::min(part, other_[i] / d_[i]);
+        }
+        if (part == 1) return Cut::none;
+        double const wanted = 0.1 * predicted(d_), each = predicted(other_);
+        if (part == 0 && !(each >= wanted)) {
+            for (std::size_t i = 0; i < d_.size(); ++i)
+                is_blocked_[numbers_[i]] = other_[i] == 0 && d_[i] != 0;
+            return Cut::blocked;
+        }
+        for (double& x : d_) x *= part;
+        if (each >= predicted(d_)) std::swap(d_, other_);
+        return Cut::cut;
     }
-    /// The gradient, the scales and the solver for the parameters of now_.
-    void linearize() {
-        ++result_.njev;
-        if (rows_) {
-            weighted_ = now_.weighted;
-            column_norms_.resize(norms_.size());
-            rows_->linearize(now_, gradient_.data(), column_norms_.data());
-            for (std::size_t i = 0; i < norms_.size(); ++i)
-                norms_[i] = std::max(norms_[i] / 2, column_norms_[i]);
-            choose_numbers<double>();
-            rows_->choose(numbers_);
+    /// Writes a step to d_ that stays within bounds.
+    bool propose_within_bounds(bool& is_cut) {
+        while (propose()) {
+            auto const cut = cut_at_bounds();
+            is_cut = cut == Cut::cut;
+            if (cut != Cut::blocked) return true;
+            linearize_chosen();
             set_scales();
-        } else if (cg_) {
-            cg_->of.emplace(now_);
-            cg_->residual = weighted_ = now_.weighted;
-            cg_->of->pull(weighted_.data(), gradient_.data());
-            cg_->gradient = gradient_;
-            choose_numbers<double>();
-            cg_->at = numbers_;
-            set_scales();
-        } else if (holomorphic_) linearize_dense<std::complex<double>>();
-        else linearize_dense<double>();
-        first_optimality_ = std::max(first_optimality_, optimality_);
-        if (optimality_ > 0)
-            solver_->tolerance = std::clamp(optimality_ / first_optimality_, 1e-6, 0.1);
-        solved_ = false;
-    }
-    template <class T> void linearize_dense() {
-        constexpr std::size_t w = sizeof(T) / sizeof(double);
-        std::size_t const m = now_.values.size() / w;
-        weighted_ = now_.weighted;
-        auto* const a = reinterpret_cast<T*>(jacobian_.data());
-        auto* const r = reinterpret_cast<T*>(weighted_.data());
-        Linearization(now_).jacobian<T>(columns_, a);
-        auto* const g = reinterpret_cast<T*>(gradient_.data());
-        for (std::size_t c = 0; c < columns_.size(); ++c) {
-            g[columns_[c]] = dot_product(a + c * m, r, m);
-            double const norm = std::sqrt(squared_norm(a + c * m, m));
-            for (std::size_t part = 0; part < w; ++part) {
-                double& largest = norms_[columns_[c] * w + part];
-                largest = std::max(largest / 2, norm);
-            }
         }
-        choose_numbers<T>();
-        // Columns of parameters that stay at their bounds are left out.
-        std::size_t used = 0;
-        for (std::size_t c = 0; c < columns_.size(); ++c)
-            if (used * w < numbers_.size() && numbers_[used * w] == columns_[c] * w) {
-                if (used != c) std::copy_n(a + c * m, m, a + used * m);
-                ++used;
-            }
-        set_scales();
-        static_cast<DenseSolver<T>&>(*solver_).factor(a, r, m, used);
+        return false;
     }
-    /// The numbers that a step changes: not fixed, and not at a bound beyond which the cost falls.
-    template <class T> void choose_numbers() {
-        constexpr std::size_t w = sizeof(T) / sizeof(double);
-        numbers_.clear();
-        optimality_ = 0;
-        for (auto const c : columns_)
-            for (std::size_t i = c * w; i < (c + 1) * w; ++i) {
-                double const g = gradient_[i], x = now_.x[i];
-                if (x <= lower_[i] && g > 0) continue;
-                if (x >= upper_[i] && g < 0) continue;
-                numbers_.push_back(i);
-                optimality_ = std::isfinite(g) ? std::max(optimality_, std::abs(g)) : infinity;
-            }
-        d_.resize(numbers_.size());
-        D_.resize(numbers_.size());
-    }
-    void set_scales() {
-        bool const by_jacobian = options_.x_scale.tensors().empty() && !cg_;
-        if (base_ == 0 && cg_) {
-            double size = 0;
-            Reals v(numbers_.size());
-            for (std::size_t i = 0; i < v.size(); ++i) {
-                double const s = scale_[numbers_[i]], g = gradient_[numbers_[i]];
-                v[i] = s * s * g;
-                size += s * s * g * g;
-            }
-            base_ = size > 0 ? std::sqrt(solver_->squared_image(v) / size) : 1;
+    /// Adds d to the parameters of now_; what comes close to a bound is put onto it. False where
+    /// nothing changes.
+    bool move(std::span<double const> d) {
+        next_.x = now_.x;
+        bool changes = false;
+        for (std::size_t i = 0; i < d.size(); ++i) {
+            std::size_t const at = numbers_[i];
+            double const x = now_.x[at], low = lower_[at] - x, high = upper_[at] - x;
+            next_.x[at] = d[i] < 0 && d[i] <= (1 - 1e-12) * low    ? lower_[at]
+                          : d[i] > 0 && d[i] >= (1 - 1e-12) * high ? upper_[at]
+                                                                   : x + d[i];
+            changes |= next_.x[at] != x;
         }
-        if (base_ == 0)
-            for (std::size_t i = 0; i < norms_.size(); ++i)
-                base_ = std::max(base_, norms_[i] * scale_[i]);
-        if (base_ == 0) base_ = 1;
-        for (std::size_t i = 0; i < D_.size(); ++i) {
-            double const norm = norms_[numbers_[i]];
-            D_[i] = !by_jacobian ? base_ / scale_[numbers_[i]] : norm > 0 ? norm : 1;
-        }
+        return changes;
     }
-    double scaled_norm(std::span<double const> d) const {
-        double sum = 0;
-        for (std::size_t i = 0; i < d.size(); ++i) sum += d[i] * D_[i] * d[i] * D_[i];
-        return std::sqrt(sum);
-    }
-
-    bool is_lm() const {
-        return options_.method == LeastSquaresMethod::lm ||
-               options_.method == LeastSquaresMethod::lmaccel;
-    }
-    /// Half of the second derivative along the path whose first one is d_; false where it is long.
-    bool accelerate(double predicted) {
+    /// Adds to the step half of the second derivative along the path whose first one it is, where
+    /// no bound is in the path; false where that is long.
+    bool accelerate(double decrease) {
         static constexpr double h = 0.1, longest = 0.75;
         std::size_t const n = d_.size();
-        acceleration_.assign(n, 0);
         // Near a minimum the residuals are linear, and rounding errors hide what they are not.
-        if (options_.method != LeastSquaresMethod::lmaccel || predicted < 1e-8 * now_.cost)
+        if (options_.method != LeastSquaresMethod::lmaccel || decrease < 1e-8 * now_.cost)
             return true;
-        Reals v(now_.x.size()), image(now_.values.size()), b(n);
+        Reals v(now_.x.size()), image(now_.values.size());
         next_.x = now_.x;
         for (std::size_t i = 0; i < n; ++i) {
             v[numbers_[i]] = d_[i];
@@ -190,126 +140,67 @@ private:
         }
         if (rows_) rows_->pull(image.data(), v.data());
         else Linearization(now_).pull(image.data(), v.data());
-        for (std::size_t i = 0; i < n; ++i) b[i] = -v[numbers_[i]] / 2;
-        solver_->solve_again(b, acceleration_);
-        return 2 * scaled_norm(acceleration_) <= longest * scaled_norm(d_); // false for NaN
-    }
-    /// Writes a step of the method to d_; false where the system is singular.
-    bool propose() {
-        if (is_lm()) return solver_->solve(damping_, D_, d_);
-        if (!solved_) {
-            newton_.resize(d_.size());
-            bool const regular = solver_->solve(0, D_, newton_);
-            if (!regular && options_.method == LeastSquaresMethod::gauss_newton)
-                fail("least_squares: the Jacobian has rank ", solver_->rank().first, " for ",
-                    solver_->rank().second,
-                    " parameters, so that the step of gauss_newton is not determined: take method "
-                    "lm");
-            if (!regular && !solver_->solve(1e-8, D_, newton_)) return false;
-            solved_ = true;
+        for (std::size_t i = 0; i < n; ++i) other_[i] = -v[numbers_[i]] / 2;
+        solver_->solve_again(other_, acceleration_);
+        if (!(2 * scaled_norm(acceleration_) <= longest * scaled_norm(d_))) return false; // or NaN
+        for (std::size_t i = 0; i < n; ++i) {
+            double const x = now_.x[numbers_[i]] + d_[i] + acceleration_[i];
+            if (!(x > lower_[numbers_[i]] && x < upper_[numbers_[i]])) return true;
         }
+        for (std::size_t i = 0; i < n; ++i) acceleration_[i] += d_[i];
+        return move(acceleration_);
+    }
+    /// Makes the radius longer or shorter, by MINPACK's rules. `slope` is that of the cost along
+    /// the step.
+    void adapt(
+        bool accepted, double rho, double slope, double decrease, double length, bool is_cut) {
         if (options_.method == LeastSquaresMethod::gauss_newton) {
-            for (std::size_t i = 0; i < d_.size(); ++i) d_[i] = newton_[i] / damping_;
-            return true;
+            divisor_ = accepted ? 1 : 2 * divisor_;
+            return;
         }
-        double const radius = 1 / damping_;
-        // To Cauchy's point, where the model is least along the gradient, and on to Newton's.
-        double slope = 0;
-        for (std::size_t i = 0; i < d_.size(); ++i) {
-            double const g = gradient_[numbers_[i]];
-            d_[i] = -g / (D_[i] * D_[i]);
-            slope -= g * d_[i];
+        double const last = radius_;
+        if (rho > 0.25) {
+            bool const is_full = cg_ || options_.method == LeastSquaresMethod::dogleg
+                                     ? length < 0.99 * radius_
+                                     : multiplier_ == 0;
+            if (is_cut) radius_ = std::max(radius_, 2 * length);
+            else if (rho >= 0.75 || is_full) radius_ = 2 * length;
+        } else {
+            // To where a parabola along the step is least.
+            double const part = decrease >= 0 ? 0.5 : slope / (2 * (slope + decrease));
+            double const factor = part >= 0.1 ? part : 0.1; // 0.1 for NaN
+            do radius_ *= factor;
+            while (length > 0 && 1.1 * radius_ >= length); // else it is the same step
         }
-        double const curvature = solver_->squared_image(d_), to_cauchy = slope / curvature;
-        for (auto& x : d_) x *= to_cauchy;
-        double const cauchy = scaled_norm(d_);
-        if (scaled_norm(newton_) <= radius) d_ = newton_;
-        else if (cauchy >= radius)
-            for (auto& x : d_) x *= radius / cauchy;
-        else {
-            double a = 0, b = 0; // |c + t (newton - c)|^2 = radius^2
-            for (std::size_t i = 0; i < d_.size(); ++i) {
-                double const c = d_[i] * D_[i], more = newton_[i] * D_[i] - c;
-                a += more * more;
-                b += more * c;
-            }
-            double const rest = radius * radius - cauchy * cauchy;
-            double const t = rest / (b + std::sqrt(b * b + a * rest));
-            for (std::size_t i = 0; i < d_.size(); ++i) d_[i] += t * (newton_[i] - d_[i]);
-        }
-        return true;
-    }
-    void adapt(bool accepted, double rho, double length) {
-        switch (options_.method) {
-        case LeastSquaresMethod::lm:
-        case LeastSquaresMethod::lmaccel:
-            if (accepted) {
-                damping_ *= std::max(1. / 3, 1 - std::pow(2 * rho - 1, 3));
-                damping_ = std::max(damping_, 1e-16);
-                growth_ = 2;
-            } else {
-                damping_ *= growth_;
-                growth_ *= 2;
-            }
-            break;
-        case LeastSquaresMethod::dogleg:
-            if (rho < 0.25) damping_ *= 2;
-            else if (rho > 0.75) damping_ = std::min(damping_, 1 / (3 * length));
-            break;
-        case LeastSquaresMethod::gauss_newton:
-            damping_ = accepted ? 1 : 2 * damping_;
-        }
+        multiplier_ *= last / radius_;
     }
 
-    /// One step; false where it is the last one.
-    bool step() {
-        double predicted = 0, decrease = 0, rho = -1;
-        bool changes = false;
-        if (damping_ == 0) {
-            Reals used;
-            for (auto const i : numbers_) used.push_back(now_.x[i]);
-            double const length = scaled_norm(used);
-            damping_ = is_lm() ? 1e-4
-                       : options_.method == LeastSquaresMethod::dogleg
-                           ? 0.01 / (length > 0 ? length : 1)
-                           : 1;
-        }
-        double size = 0;
-        if (propose()) {
-            for (std::size_t i = 0; i < d_.size(); ++i) {
-                std::size_t const at = numbers_[i];
-                double const x = now_.x[at], to = std::clamp(x + d_[i], lower_[at], upper_[at]);
-                d_[i] = std::clamp(d_[i], lower_[at] - x, upper_[at] - x);
-                changes |= to != x;
-                predicted -= gradient_[at] * d_[i];
-                size += x * D_[i] * x * D_[i];
-            }
-            predicted -= solver_->squared_image(d_) / 2;
-            if (!changes) {
-                converged("a step changes no parameter");
-                return false;
-            }
-            if (predicted > 0 && accelerate(predicted)) {
-                next_.x = now_.x;
-                for (std::size_t i = 0; i < d_.size(); ++i) {
-                    double& x = next_.x[numbers_[i]];
-                    x = std::clamp(
-                        x + d_[i] + acceleration_[i], lower_[numbers_[i]], upper_[numbers_[i]]);
-                }
+    /// One step; writes a message where it is the last one.
+    void step() {
+        double decrease = 0, model = 0, slope = 0, rho = -1, length = 0;
+        bool is_cut = false, moves = false;
+        if (propose_within_bounds(is_cut)) {
+            model = predicted(d_);
+            length = scaled_norm(d_);
+            for (std::size_t i = 0; i < d_.size(); ++i) slope += gradient_[numbers_[i]] * d_[i];
+            moves = move(d_);
+            if (moves && model > 0 && (is_cut || accelerate(model))) {
                 evaluate(next_);
                 decrease = std::isfinite(next_.cost) ? now_.decrease_to(next_) : -infinity;
-                rho = decrease / predicted;
+                rho = decrease / model;
             }
         }
-        double const length = scaled_norm(d_), damping = damping_;
+        double const damping =
+            options_.method == LeastSquaresMethod::gauss_newton ? divisor_ : 1 / radius_;
         // Where rounding errors hide a decrease, steps converge as long as each is shorter.
-        bool const is_hidden = predicted > 0 && predicted < 1e-12 * now_.cost &&
-                               std::abs(decrease) < 1e-9 * now_.cost &&
-                               length < 0.95 * last_length_;
-        bool const accepted = (rho > 1e-3 && decrease > 0) || is_hidden;
-        bool const small_change = accepted && rho > 0.25 && decrease < options_.ftol * now_.cost,
-                   small_step = changes && length <= options_.xtol * std::sqrt(size);
-        adapt(accepted, is_hidden ? 1 : rho, length);
+        bool const is_hidden = model > 0 && model < noise_ && std::abs(decrease) < 1e3 * noise_ &&
+                               (is_cut || length < 0.95 * last_length_);
+        bool const accepted = (rho > 1e-4 && decrease > 0) || is_hidden;
+        bool const small_change = accepted && rho <= 2 && decrease <= options_.ftol * now_.cost &&
+                                  model <= options_.ftol * now_.cost,
+                   small_step = accepted && change(d_) <= options_.xtol * change(x_);
+        bool const stands = !accepted && !(moves && change(d_) > visible_);
+        adapt(accepted, is_hidden ? 1 : rho, slope, decrease, length, is_cut);
         if (accepted) {
             std::swap(now_, next_);
             last_length_ = length;
@@ -318,14 +209,23 @@ private:
         if (options_.callback)
             options_.callback(
                 {result_.nit + 1, result_.nfev, now_.cost, optimality_, damping, length, accepted});
-        if (small_change)
+        if (!std::isfinite(optimality_)) return;
+        if (stands && std::ranges::find(is_blocked_, true) != is_blocked_.end()) linearize();
+        if (small_change || small_step || stands)
+            check_convergence(small_change, small_step, stands);
+    }
+    /// Whether the full step from here is small.
+    void check_convergence(bool small_change, bool small_step, bool stands) {
+        if (!full_step()) return;
+        double const rest = predicted(newton_), length = change(newton_), size = change(x_);
+        if (small_change && rest <= options_.ftol * now_.cost)
             converged("the last step decreased the cost relatively by less than ftol");
-        else if (small_step) converged("the last step was shorter than xtol times the parameters");
-        else if (!(damping_ < 1e100)) {
-            result_.message = "not converged: no step decreases the cost";
-            return false;
-        }
-        return true;
+        else if (small_step && length <= options_.xtol * size)
+            converged("the last step was shorter than xtol times the parameters");
+        else if (stands && (rest <= options_.ftol * now_.cost || length <= options_.xtol * size ||
+                               rest <= noise_ || cosine_ <= 8 * std::sqrt(rounding_)))
+            converged("rounding errors hide what further steps change");
+        else if (stands) result_.message = "not converged: no step decreases the cost";
     }
 
     LeastSquaresSolution finish() {
@@ -356,18 +256,8 @@ private:
         return std::move(result_);
     }
 
-    std::vector<std::size_t> columns_; // parameters that are not fixed, as numbers of the solver
-    std::vector<std::size_t> numbers_; // the real numbers among them that the next step changes
-    Reals jacobian_, weighted_;        // memory of the dense solvers
-    Reals gradient_, norms_;           // of all real numbers; norms of columns, which fall slowly
-    Reals column_norms_;               // those of now_, by rows
-    Reals d_, D_, newton_;             // of numbers_
-    Reals acceleration_;               // likewise: what lmaccel adds to d_
-    double base_ = 0, optimality_ = 0, first_optimality_ = 0;
-    double damping_ = 0, growth_ = 2, last_length_ = infinity;
-    bool solved_ = false; // newton_ is that of now_
-    std::shared_ptr<StepSolver> solver_;
-    std::shared_ptr<CgSolver> cg_; // the same, where it is one
+    double divisor_ = 1; // of the steps of gauss_newton
+    double last_length_ = infinity;
 };
 
 XGRAD_FUNCTION LeastSquaresSolution minimize_squares(

@@ -227,7 +227,8 @@ public:
     virtual void pull(double const* w, double* to) = 0;
 };
 
-/// By conjugate gradients on the normal equations, in the form that never squares J (CGLS).
+/// By conjugate gradients on the normal equations, in the form that never squares J (CGLS). It has
+/// no multiplier of D^2: a radius ends it.
 class CgSolver final : public StepSolver {
 public:
     std::optional<Linearization> of;
@@ -235,30 +236,40 @@ public:
     std::vector<double> residual;    // r
     std::span<std::size_t const> at; // the numbers of x that d changes
 
-    bool solve(double damping, std::span<double const> D, std::span<double> d) override {
+    bool solve(double, std::span<double const> D, std::span<double> d) override {
+        return solve_within(std::numeric_limits<double>::infinity(), D, d);
+    }
+    /// Stops where |D d| is the radius (Steihaug and Toint): d is longer in each iteration.
+    bool solve_within(double radius, std::span<double const> D, std::span<double> d) {
         std::size_t const n = d.size(), m = residual.size();
-        std::vector<double> left(m), image(m), p(n), s(n), product(gradient.size());
+        std::vector<double> left(m), image(m), p(n), s(n), product(gradient.size()), along(n);
+        // In the variables D d.
         for (std::size_t i = 0; i < m; ++i) left[i] = -residual[i];
-        for (std::size_t i = 0; i < n; ++i) p[i] = s[i] = -gradient[at[i]];
+        for (std::size_t i = 0; i < n; ++i) p[i] = s[i] = -gradient[at[i]] / D[i];
         std::ranges::fill(d, 0.);
         double square = squared_norm(s.data(), n);
         double const end = square * tolerance * tolerance;
         for (std::size_t k = 0; k < 2 * n && square > end; ++k) {
-            apply(p, image);
-            double curvature = squared_norm(image.data(), m);
-            for (std::size_t i = 0; i < n; ++i) curvature += damping * D[i] * D[i] * p[i] * p[i];
-            if (!(curvature > 0)) break;
-            double const step = square / curvature;
+            for (std::size_t i = 0; i < n; ++i) along[i] = p[i] / D[i];
+            apply(along, image);
+            double const curvature = squared_norm(image.data(), m);
+            double const a = squared_norm(p.data(), n), b = dot_product(d.data(), p.data(), n),
+                         rest = radius * radius - squared_norm(d.data(), n);
+            // The positive root of |d + t p|^2 = radius^2
+            double const longest = rest / (b + std::sqrt(b * b + a * rest)),
+                         step = curvature > 0 ? std::min(square / curvature, longest) : longest;
+            if (!std::isfinite(step)) break;
             add_multiple(d.data(), p.data(), step, n);
+            if (step == longest) break;
             add_multiple(left.data(), image.data(), -step, m);
             image = left;
             of->pull(image.data(), product.data());
-            for (std::size_t i = 0; i < n; ++i)
-                s[i] = product[at[i]] - damping * D[i] * D[i] * d[i];
+            for (std::size_t i = 0; i < n; ++i) s[i] = product[at[i]] / D[i];
             double const next = squared_norm(s.data(), n);
             for (std::size_t i = 0; i < n; ++i) p[i] = s[i] + next / square * p[i];
             square = next;
         }
+        for (std::size_t i = 0; i < n; ++i) d[i] /= D[i];
         return true;
     }
     void solve_again(std::span<double const>, std::span<double>) override {

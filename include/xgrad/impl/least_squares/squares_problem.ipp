@@ -32,12 +32,16 @@ protected:
             if (!(scale_[i] > 0))
                 fail("least_squares: x_scale must be positive, and has ", number_text(scale_[i]));
         }
-        for (double const number : {options_.ftol, options_.xtol, options_.gtol})
+        for (double const number :
+            {options_.ftol, options_.xtol, options_.gtol, options_.gtol_absolute})
             if (!(number >= 0))
                 fail("least_squares: ftol, xtol and gtol must not be negative, and one is ",
                     number_text(number));
         if (!(options_.f_scale > 0))
             fail("least_squares: f_scale must be positive, and is ", number_text(options_.f_scale));
+        max_nfev_ = options_.max_nfev ? options_.max_nfev : 200 * now_.x.size();
+        if (std::ranges::any_of(x0_, [](auto const& t) { return is_single(t.dtype()); }))
+            rounding_ = std::numeric_limits<float>::epsilon();
         if (rows_) now_.rows = rows_->rows();
         evaluate(now_);
         if (!std::isfinite(now_.cost))
@@ -55,16 +59,17 @@ protected:
         if (options_.holomorphic.value_or(false) && !possible)
             fail<TypeError>("least_squares: holomorphic = true is for complex parameters and "
                             "complex residuals, and some are real");
+        if (options_.holomorphic.value_or(false) && !Linearization(now_).is_holomorphic())
+            fail("least_squares: holomorphic = true, and the derivative at the start is not: "
+                 "the residual takes conj, abs or a part of a parameter");
         if (!possible || !options_.lower.tensors().empty() || !options_.upper.tensors().empty() ||
             options_.linear_solver == NormalSolver::cg)
             return;
         if (options_.holomorphic) {
             holomorphic_ = *options_.holomorphic;
-            if (holomorphic_ && !Linearization(now_).is_holomorphic())
-                fail("least_squares: holomorphic = true, and the derivative at the start is not: "
-                     "the residual takes conj, abs or a part of a parameter");
             return;
         }
+        if (result_.nfev >= max_nfev_) return;
         // At the start itself z conj(z) may look holomorphic.
         for (std::size_t i = 0; i < next_.x.size(); ++i)
             next_.x[i] +=
@@ -150,8 +155,10 @@ protected:
     TensorSpan x0_;
     std::shared_ptr<RowSolver> rows_; // of residuals by rows
     bool holomorphic_ = false;
-    Reals lower_, upper_, scale_; // of all real numbers
-    Residuals now_, next_;        // of the last step that was accepted, and of the one on trial
+    std::size_t max_nfev_ = 0;
+    double rounding_ = std::numeric_limits<double>::epsilon(); // of the parameters
+    Reals lower_, upper_, scale_;                              // of all real numbers
+    Residuals now_, next_; // of the last step that was accepted, and of the one on trial
     LeastSquaresSolution result_;
 };
 
