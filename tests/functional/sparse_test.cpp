@@ -229,7 +229,8 @@ TEST_CASE("second derivatives of sums of expressions are assembled without passe
     CHECK(plan.hessian(D({3., 2., 1.})).values().data()[0] == 18);
     CHECK_THROWS_WITH_AS(plan.hessian(D({0.5, 2., 1.})),
         "sparse_hessian: the function records another graph at these values than where the plan "
-        "was made. Make another plan",
+        "was made: WindowBackward in the place of SumBackward. Make another plan, or give .replan "
+        "= true",
         xg::GraphError);
 }
 
@@ -278,6 +279,92 @@ TEST_CASE("a pattern can be given") {
         "sparse_jacobian: row 1 has derivatives outside of the pattern at these values: a branch, "
         "an index or a mask of the function depends on them. Make another plan, or give a pattern",
         xg::GraphError);
+}
+
+TEST_CASE("a plan is not used where the indices, masks or Nodes of a function are others") {
+    struct Chooses : xg::Function<Chooses> { // its backward branches
+        using Saved = std::tuple<D>;
+        static D forward(Context& ctx, D const& a) {
+            ctx.save_for_backward(a);
+            return where(a(0) > 1., a * a, a * flip(a, 0));
+        }
+        static D backward(Context& ctx, D const& g) {
+            auto const& [a] = ctx.saved_tensors();
+            return a.data()[0] > 1. ? D(2. * g * a) : D(g * flip(a, 0) + flip(D(g * a), 0));
+        }
+    };
+    D const w = xg::eye<double>(5), x({2., 1., 4., 3., 5.});
+    std::vector<std::pair<char const*, Function>> const functions{
+        {"Gather", [](D const& a) { return D(sort(a).values * a); }},
+        {"Gather", [](D const& a) { return D(sort(a, 0, true).values * a); }},
+        {"Gather", [&](D const& a) { return D(sort(D(matmul(w, a))).values * a); }},
+        {"Gather", [](D const& a) { return D(sort(cumprod(a - 2.2, 0)).values * a(0)); }},
+        {"Gather", [](D const& a) { return D(square(topk(a, 2).values)); }},
+        {"Gather", [](D const& a) { return D(a * median(a, 0).values); }},
+        {"Gather", [](D const& a) { return D(a * quantile(a, 0.3, 0)); }},
+        {"IndexSelect", [](D const& a) { return D(a * a(argsort(a))); }},
+        {"IndexAdd", [](D const& a) { return D(square(index_add(a, 0, argsort(a), D(a * a)))); }},
+        {"MaskedSelect", [](D const& a) { return D(square(a(a > 2.5))); }},
+        {"Window", [](D const& a) { return D(a * a(argmax(a).item())); }},
+        {"Roll", [](D const& a) { return D(a * roll(a, argmax(a).item(), 0)); }},
+        {"WindowBackward in the place of MulBackward",
+            [](D const& a) { return D(a.data()[0] > 1. ? D(a * a) : D(sin(a) * a(0))); }},
+        {"SinBackward in the place of nothing",
+            [](D const& a) { return a.data()[0] > 1. ? D(a * a) : D(sin(D(a * a))); }},
+        {"nothing in the place of SinBackward",
+            [](D const& a) { return a.data()[0] < 1. ? D(a * a) : D(sin(D(a * a))); }},
+        {"", [](D const& a) { return D(Chooses::apply(a) * a); }},
+        {"", [](D const& a) { return D(a * amax(a)); }},
+        {"", [](D const& a) { return D(a * median(a)); }},
+        {"", [](D const& a) { return D(where(a > 2.5, a * a, a)); }},
+    };
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+        INFO("function " << i);
+        auto const& [name, f] = functions[i];
+        Function const total = [&f = f](D const& a) { return D(sum(f(a) * f(a))); };
+        auto const plan = xg::sparsity(f, x), of_total = xg::sparsity(total, x);
+        auto replanned = xg::sparsity(f, x, {.replan = true}),
+             replanned_total = xg::sparsity(total, x, {.check = true, .replan = true});
+        std::vector<D> const others{D(x * 1.01), D({0.5, 4., 3., 1., 2.6}), x};
+        for (auto const& other : others) {
+            D const dense = xg::jacobian(f, other);
+            D const j = dense.reshape({-1, 5}), h = xg::hessian(total, other);
+            CHECK(difference(replanned.jacobian(other).to_dense(), j) == "");
+            CHECK(difference(replanned_total.hessian(other).to_dense(), h) == "");
+            bool const is_other = &other == &others[1];
+            for (auto const hessian : {false, true}) {
+                try {
+                    auto const found = hessian ? of_total.hessian(other) : plan.jacobian(other);
+                    CHECK(difference(found.to_dense(), hessian ? h : j) == "");
+                    CHECK((!is_other || !*name));
+                } catch (xg::GraphError const& error) {
+                    std::string const what = error.what();
+                    CHECK(is_other);
+                    CHECK(what.starts_with(hessian ? "sparse_hessian" : "sparse_jacobian"));
+                    CHECK(what.find("records another graph at these values") < what.size());
+                    CHECK_MESSAGE((hessian || what.find(name) < what.size()), what);
+                }
+            }
+        }
+    }
+    // where the graphs differ, a pattern that is given holds for both
+    auto const f = functions[0].second;
+    auto const full = xg::SparsePattern::of_entries(5, 5, [] {
+        std::vector<std::pair<std::size_t, std::size_t>> all;
+        for (std::size_t i = 0; i < 25; ++i) all.emplace_back(i / 5, i % 5);
+        return all;
+    }());
+    auto const plan = xg::sparsity(f, x, {.jacobian = full});
+    D const other({0.5, 4., 3., 1., 2.6});
+    CHECK(difference(plan.jacobian(other).to_dense(), xg::jacobian(f, other)) == "");
+}
+
+TEST_CASE("check finds a missing entry of a thousand-millionth of its row") {
+    D const x = noise({4});
+    auto const f = [](D const& a) { return D(a * 3. + 1e-9 * roll(a, 1, 0)); };
+    auto const diagonal = xg::SparsePattern::of_entries(4, 4, {{0, 0}, {1, 1}, {2, 2}, {3, 3}});
+    CHECK_THROWS_AS(
+        xg::sparse_jacobian(f, x, {.jacobian = diagonal, .check = true}), xg::GraphError);
 }
 
 TEST_CASE("what is wrong is said") {
@@ -379,8 +466,43 @@ TEST_CASE("200 random functions agree with the dense derivatives") {
             return y;
         };
         INFO("program " << number);
-        D const x = noise(random, {6});
+        D const x = noise(random, {6}), other = noise(random, {6});
         check_jacobian(f, x);
+        auto const plan = xg::sparsity(f, x);
+        CHECK(difference(plan.jacobian(other).to_dense(), xg::jacobian(f, other)) == "");
         if (number % 2) check_hessian([&](D const& a) { return D(sum(f(a) * sin(f(a)))); }, x);
+    }
+}
+
+TEST_CASE("a plan compares Nodes of several operands, whatever their sizes") {
+    D const x = noise({6});
+    std::vector<Function> const functions{
+        [](D const& a) {
+            return xg::cat({a, D(xg::cat({a, a}) * 2.), D(sum(a).reshape({1}))});
+        },
+        [](D const& a) {
+            return xg::stack({a, flip(a, 0), D(a * a)});
+        },
+        [](D const& a) {
+            return index_add(a, 0, I({1, 1, 3}), D(a(xg::slice(0, 6, 2))));
+        },
+        [](D const& a) {
+            D b = a * a;
+            b(xg::slice(0, 3)) = a(xg::slice(3, 6));
+            return xg::cat({D(b(0) * b), transpose(D(a.reshape({2, 3}))).reshape({6})});
+        },
+        [](D const& a) { return D(xg::real(xg::fft(a))); },
+    };
+    for (auto const& f : functions) {
+        auto const plan = xg::sparsity(f, x);
+        for (int i = 1; i < 3; ++i) {
+            D const other = x * i + 0.1;
+            auto const dense = xg::jacobian(f, other).reshape({-1, 6});
+            CHECK(difference(plan.jacobian(other).to_dense(), dense) == "");
+        }
+        Function const total = [&](D const& a) { return D(sum(square(f(a)))); };
+        auto const of_total = xg::sparsity(total, x);
+        CHECK(difference(of_total.hessian(D(x * 2.)).to_dense(), xg::hessian(total, D(x * 2.))) ==
+              "");
     }
 }

@@ -4,6 +4,7 @@
 #include <xgrad/core/begin_bodies.inc> // first
 
 #include <xgrad/impl/sparse/coloring.ipp>
+#include <xgrad/impl/sparse/graph_structure.ipp>
 #include <xgrad/impl/sparse/matrix.ipp>
 #include <xgrad/impl/sparse/pattern.ipp>
 #include <xgrad/impl/sparse/plan.ipp>

@@ -7,9 +7,9 @@
 // gradient of Re y, d Re y/d Re x + i d Re y/d Im x. The results are not recorded.
 // Errors: ShapeError for inputs and results of other shapes than those of the plan, for a given
 // pattern that does not fit or is no symmetric one of a Hessian, and for a Hessian of several
-// elements; GraphError where `check` finds an entry outside of the pattern, or f records another
-// graph; Error for a pattern with too many entries. Inputs and results of several scalar types, and
-// a Hessian of complex inputs, do not compile.
+// elements; GraphError where f records another graph than the plan was made for, and where `check`
+// finds an entry outside of the pattern; Error for a pattern with too many entries. Inputs and
+// results of several scalar types, and a Hessian of complex inputs, do not compile.
 #pragma once
 
 #include <optional>
@@ -17,6 +17,7 @@
 #include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/jacobian.hpp>
 #include <xgrad/sparse/coloring.hpp>
+#include <xgrad/sparse/graph_structure.hpp>
 #include <xgrad/sparse/pattern.hpp>
 
 namespace xgrad {
@@ -26,8 +27,12 @@ struct SparsityOptions {
     std::optional<SparsePattern> jacobian = {}; // where it is known; found otherwise
     std::optional<SparsePattern> hessian = {};  // likewise
     /// Each evaluation compares one random product with the entries, and throws GraphError where
-    /// one is missing in the pattern. That costs one pass more.
+    /// one is missing in the pattern. That costs one pass more. An entry counts from 1e4 times the
+    /// rounding error of its row on.
     bool check = false;
+    /// An evaluation for which the function records other Nodes, indices or masks makes the plan
+    /// anew, where it would throw GraphError. A pattern that is given stays.
+    bool replan = false;
 };
 
 namespace detail {
@@ -58,12 +63,16 @@ struct CompressedPasses {
     // sources[begin[entry]] and so on, as for `from`, with parts in the place of colours.
     std::vector<AssembledNode> assembled;
     std::vector<std::uint32_t> begin, sources;
+    // For which the pattern was found: of the function, or of its gradient.
+    std::optional<GraphStructure> graph;
+    bool compares_gradients = false;
 };
 
 XGRAD_LAZY CompressedPasses jacobian_passes(Evaluation const& e, SparsePattern const* given);
 XGRAD_LAZY CompressedPasses hessian_passes(Evaluation const& e, SparsePattern const* given);
-/// The entries, in a vector.
-XGRAD_LAZY AnyTensor sparse_entries(CompressedPasses const& p, Evaluation const& e, bool check);
+/// The entries, in a vector. With `replan` p may become another plan.
+XGRAD_LAZY AnyTensor sparse_entries(
+    CompressedPasses& p, Evaluation const& e, bool check, bool replan = false);
 
 /// The scalar type of all tensors of a function, if it is one.
 template <class S> struct SameScalars;
@@ -75,8 +84,9 @@ template <class T, class... More> struct SameScalars<std::tuple<T, More...>> {
 } // namespace detail
 
 /// A function together with the patterns and colourings of its derivatives, which sparsity() made.
-/// They hold for other inputs as long as the function records the same graph for them: where a
-/// branch, an index or a mask depends on values, make another plan, or ask with `check`.
+/// They hold for other inputs as long as the function records the same graph for them. Where a
+/// branch, an index or a mask depends on values, an evaluation throws GraphError, or makes the plan
+/// anew with `replan`: then no two threads may use it at once.
 template <class F, class In> class Sparsity {
     using Of = detail::Transform<F&, In>;
 
@@ -90,7 +100,7 @@ public:
     using scalar = typename detail::SameScalars<detail::scalars_of<In>>::type;
 
     Sparsity(F f, In const& x, SparsityOptions options, Derivatives planned)
-        : f_(std::move(f)), check_(options.check) {
+        : f_(std::move(f)), check_(options.check), replan_(options.replan) {
         auto const given = [](auto const& pattern) { return pattern ? &*pattern : nullptr; };
         run("sparsity", x, [&](detail::Evaluation const& e) {
             if (planned != Derivatives::hessian)
@@ -123,7 +133,7 @@ public:
 private:
     static constexpr bool is_function_of_reals = Of::returns_real && detail::all_real<In>;
 
-    detail::CompressedPasses const& planned_hessian(std::string_view name) const {
+    detail::CompressedPasses& planned_hessian(std::string_view name) const {
         if (!hessian_.pattern)
             detail::fail<ShapeError>(
                 name, ": the function given to sparsity() does not return one real number");
@@ -135,17 +145,17 @@ private:
             return 0;
         });
     }
-    SparseMatrix<scalar> entries(detail::CompressedPasses const& passes, In const& x) const {
+    SparseMatrix<scalar> entries(detail::CompressedPasses& passes, In const& x) const {
         AnyTensor values;
         run(passes.transform, x, [&](detail::Evaluation const& e) {
-            values = detail::sparse_entries(passes, e, check_);
+            values = detail::sparse_entries(passes, e, check_, replan_);
         });
         return {passes.pattern, values.as<scalar>()};
     }
 
     mutable F f_;
-    bool check_;
-    detail::CompressedPasses jacobian_, hessian_;
+    bool check_, replan_;
+    mutable detail::CompressedPasses jacobian_, hessian_;
 };
 
 namespace detail {

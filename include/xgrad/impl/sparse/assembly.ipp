@@ -75,27 +75,10 @@ XGRAD_LAZY bool plan_assembly(CompressedPasses& p, FusedGradients const& fused) 
 /// The fused Nodes of a gradient that depend on the inputs, in the order of recording.
 XGRAD_LAZY std::vector<FusedGradientNode<>*> fused_gradients(
     TensorSpan inputs, TensorSpan gradient) {
-    std::unordered_map<Node const*, bool> depends;
-    for (auto const& x : inputs) depends[gradient_edge(x).function.get()] = true;
-    std::vector<Node*> order, ahead;
-    for (auto const& y : gradient)
-        if (y.requires_grad()) ahead.push_back(gradient_edge(y).function.get());
-    while (!ahead.empty()) {
-        Node* const node = ahead.back();
-        ahead.pop_back();
-        if (!depends.emplace(node, false).second) continue;
-        order.push_back(node);
-        for (auto const& edge : node->next_edges())
-            if (edge) ahead.push_back(edge.function.get());
-    }
-    std::ranges::sort(order, {}, &Node::sequence_nr);
     std::vector<FusedGradientNode<>*> found;
-    for (auto* const node : order) {
-        for (auto const& edge : node->next_edges())
-            if (edge && depends[edge.function.get()]) depends[node] = true;
-        if (depends[node] && node->forward_rule() == ForwardRule::fused_gradient)
+    for (auto* const node : dependent_nodes(inputs, gradient))
+        if (node->forward_rule() == ForwardRule::fused_gradient)
             found.push_back(static_cast<FusedGradientNode<>*>(node));
-    }
     return found;
 }
 
@@ -139,8 +122,7 @@ void assemble_entries(CompressedPasses const& p, Evaluation const& e, T* entries
         entries[k] = sum;
     }
     if (!fits)
-        fail<GraphError>(p.transform, ": the function records another graph at these values than "
-                                      "where the plan was made. Make another plan");
+        fail<GraphError>(p.transform, ": the function records another graph than the pattern has");
 }
 
 } // namespace xgrad::detail

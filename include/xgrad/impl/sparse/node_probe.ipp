@@ -120,16 +120,13 @@ public:
     NodeProbe(std::string_view name, std::size_t columns, Node& node,
         std::vector<Dependence const*> const& from)
         : name_(name), columns_(columns), node_(node), from_(from) {
-        bool const is_library_operation = node.formula() != node.name();
-        auto const saved = node.saved_tensors();
-        is_asked_ =
-            is_library_operation || (node.forward_rule() == ForwardRule::batch && saved.empty());
-        if (is_library_operation)
-            for (auto const& each : saved) {
+        is_asked_ = !is_custom(node);
+        if (is_asked_)
+            for (auto const& each : node.saved_tensors()) {
                 AnyTensor const value = each.tensor->unpack(node);
                 if (!is_differentiable(value.dtype())) continue;
                 auto noise = SavedTensor::operand(scattered(*value.impl().type, value.shape(),
-                    [](std::size_t i) { return scattered(i, 9); }));
+                    [stream = 9 + saved_.size()](std::size_t i) { return scattered(i, stream); }));
                 saved_.emplace_back(each.tensor, std::exchange(*each.tensor, std::move(noise)));
             }
     }

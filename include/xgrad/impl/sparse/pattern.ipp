@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include <xgrad/impl/sparse/node_probe.ipp>
+#include <xgrad/sparse/graph_structure.hpp>
 #include <xgrad/sparse/pattern.hpp>
 
 namespace xgrad::detail {
@@ -12,7 +13,7 @@ namespace xgrad::detail {
 template <class = void> class PatternSearch {
 public:
     PatternSearch(std::string_view name, TensorSpan inputs, FusedGradients* fused)
-        : name_(name), fused_(fused) {
+        : name_(name), inputs_(inputs), fused_(fused) {
         for (auto const& x : inputs) columns_ += x.numel();
         std::size_t first = 0;
         for (auto const& x : inputs) {
@@ -31,23 +32,13 @@ public:
     SparsePattern run(TensorSpan results) {
         NoGradGuard const off;
         link_forward_mode();
-        std::vector<Node*> order, ahead;
-        for (auto const& y : results)
-            if (y.requires_grad()) ahead.push_back(gradient_edge(y).function.get());
         std::unordered_map<Node const*, std::size_t> users;
-        for (auto* node : ahead) ++users[node];
-        while (!ahead.empty()) {
-            Node* const node = ahead.back();
-            ahead.pop_back();
-            if (!found_.emplace(node, std::vector<Dependence>()).second) continue;
-            order.push_back(node);
+        auto const order = dependent_nodes(inputs_, results);
+        for (auto const& y : results)
+            if (y.requires_grad()) ++users[gradient_edge(y).function.get()];
+        for (auto const* node : order)
             for (auto const& edge : node->next_edges())
-                if (edge) {
-                    ++users[edge.function.get()];
-                    ahead.push_back(edge.function.get());
-                }
-        }
-        std::ranges::sort(order, {}, &Node::sequence_nr); // edges lead to smaller numbers
+                if (edge) ++users[edge.function.get()];
         for (auto* node : order) {
             visit(*node);
             for (auto const& edge : node->next_edges())
@@ -154,6 +145,7 @@ private:
     }
 
     std::string_view name_;
+    TensorSpan inputs_;
     FusedGradients* fused_;
     std::size_t columns_ = 0;
     std::unordered_map<Node const*, std::vector<Dependence>> found_; // by outputs

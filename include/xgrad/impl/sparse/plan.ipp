@@ -63,6 +63,7 @@ XGRAD_LAZY_BODY CompressedPasses jacobian_passes(Evaluation const& e, SparsePatt
     p.inputs = shapes_of(e.inputs);
     p.outputs = shapes_of(e.outputs);
     p.pattern = std::make_shared<SparsePattern const>(checked_pattern(e, e.outputs, given));
+    if (!given) p.graph.emplace(e.inputs, e.outputs);
     auto const transposed = p.pattern->transposed();
     static constexpr int no_limit = std::numeric_limits<int>::max();
     // A column takes one tangent of forward mode, or two where it is complex.
@@ -91,6 +92,11 @@ XGRAD_LAZY_BODY CompressedPasses hessian_passes(Evaluation const& e, SparsePatte
     auto const gradient = recorded_gradient(e);
     FusedGradients fused;
     auto pattern = checked_pattern(e, gradient, given, &fused);
+    if (!given) p.graph.emplace(e.inputs, e.outputs);
+    if (p.graph && p.graph->has_custom_nodes()) {
+        p.graph.emplace(e.inputs, gradient);
+        p.compares_gradients = true;
+    }
     if (auto const transposed = pattern.transposed(); !(transposed == pattern)) {
         if (given)
             fail<ShapeError>(e.transform, ": the given pattern of a Hessian is not symmetric");
@@ -233,7 +239,7 @@ XGRAD_LAZY void check_entries(CompressedPasses const& p, Evaluation const& e, Fo
         size[to] += (std::abs(re) + std::abs(im)) * (x + std::abs(y));
     });
     double const most = size.empty() ? 0 : *std::ranges::max_element(size);
-    double const tolerance = is_single(entries.dtype()) ? 1e-3 : 1e-7;
+    double const tolerance = is_single(entries.dtype()) ? 0x1p-10 : 0x1p-39;
     for (std::size_t k = 0; k < size.size(); ++k) {
         double const error = std::abs(found.real[k] - sum.real[k]) +
                              (forward ? 0 : std::abs(found.imaginary[k] - sum.imaginary[k]));
@@ -247,11 +253,21 @@ XGRAD_LAZY void check_entries(CompressedPasses const& p, Evaluation const& e, Fo
 inline constexpr std::ptrdiff_t large_hessian = 1 << 15;
 
 XGRAD_LAZY_BODY AnyTensor sparse_entries(
-    CompressedPasses const& p, Evaluation const& e, bool check) {
+    CompressedPasses& p, Evaluation const& e, bool check, bool replan) {
     Tensors gradient;
     if (p.by == By::symmetric) gradient = recorded_gradient(e);
     Evaluation const of = p.by == By::symmetric ? e.with_outputs(gradient) : e;
     check_shapes(p.transform, "input ", of.inputs, p.inputs);
+    TensorSpan const compared = p.compares_gradients ? of.outputs : e.outputs;
+    if (auto const other = p.graph ? p.graph->difference(e.inputs, compared) : ""; !other.empty()) {
+        if (!replan)
+            fail<GraphError>(p.transform,
+                ": the function records another graph at these values than "
+                "where the plan was made: ",
+                other, ". Make another plan, or give .replan = true");
+        p = p.by == By::symmetric ? hessian_passes(e, nullptr) : jacobian_passes(e, nullptr);
+        return sparse_entries(p, e, check);
+    }
     check_shapes(p.transform, "result ", of.outputs, p.outputs);
     NoGradGuard const off;
     std::optional<ForwardPass> forward;
