@@ -293,6 +293,48 @@ TEST_CASE("Without a constraint, and in single precision") {
     CHECK(difference(single.x, F(h / norm(h)), 1e-4) == "");
 }
 
+TEST_CASE("In single precision it stops where rounding hides progress, and says so") {
+    xg::manual_seed(2);
+    F const a = xg::randn<float>({30, 30}), start = xg::Sphere().random(xg::randn<float>({30}));
+    F const s = 0.5f * (a + transpose(a));
+    double const least = -values(xg::linalg::eigvalsh(D(xg::cast<double>(s))))[29];
+    for (auto const method : methods) {
+        CAPTURE(static_cast<int>(method));
+        auto const found = xg::minimize([&](F const& x) { return F(-sum(x * matmul(s, x))); },
+            start, xg::on(xg::Sphere()), {.method = method, .gtol = 1e-12});
+        CHECK_FALSE(found.converged);
+        CHECK(found.message.find("no lower value was found: rounding hides further progress") !=
+              std::string::npos);
+        CHECK(found.value == doctest::Approx(least).epsilon(1e-5));
+        CHECK(found.iterations < 300);
+        CHECK(found.evaluations < 2000);
+    }
+}
+
+TEST_CASE("Tangents may be expressions") {
+    xg::manual_seed(3);
+    auto const check = [](auto const& m, auto const& like) {
+        auto const x = m.random(like);
+        CHECK(difference(m.retract(x, 0. * x), x) == "");
+        auto const v = m.project(x, 2. * x + 1.);
+        CHECK(difference(v, m.project(x, std::remove_cvref_t<decltype(x)>(2. * x + 1.))) == "");
+    };
+    check(xg::Euclidean(), real_like({3})), check(xg::Sphere(), complex_like({3}));
+    check(xg::UnitModulus(), complex_like({3})), check(xg::Oblique(), real_like({3, 2}));
+    check(xg::Stiefel(), complex_like({3, 2})), check(xg::Unitary(), real_like({3, 3}));
+    check(xg::SpecialUnitary(), complex_like({3, 3})), check(xg::Grassmann(), real_like({3, 2}));
+    check(xg::HermitianPositiveDefinite(), real_like({3, 3}));
+    check(xg::FixedRank{1}, complex_like({3, 2}));
+    xg::HermitianPositiveDefinite const m;
+    D const x = m.random(real_like({3, 3})), y = m.random(x);
+    CHECK(m.inner(x, 1. * y, 2. * y) == doctest::Approx(2 * m.inner(x, y, y)));
+    CHECK(difference(m.transport(x, y, 2. * x), 2. * y, 1e-10) == "");
+    auto const two = xg::on(xg::Sphere(), xg::Sphere());
+    D const z({0.6, 0.8});
+    auto const moved = two.retract(std::tuple(z, z), std::tuple(0. * z, 0. * z));
+    CHECK(difference(std::get<1>(moved), z) == "");
+}
+
 namespace {
 
 struct Rotating : xg::nn::Module<Rotating> {
@@ -465,6 +507,53 @@ struct AsymmetricHessian : xg::Sphere {
 struct HessianOfAPlane : xg::Sphere {
     D hessian(D const& x, D const&, D const& h, D const&) const { return project(x, h); }
 };
+struct CurvedProjection : xg::Sphere {
+    D project(D const& x, D const& v) const {
+        return Sphere::project(x, v) / (1. + sum(square(Sphere::project(x, v))));
+    }
+};
+struct ProjectionOntoMore : xg::Sphere { // idempotent, linear, symmetric
+    D project(D const&, D const& v) const { return v * D({1., 1., 1., 0.}); }
+};
+struct OddProjection : xg::Sphere { // of a product of its own, so that symmetry is not asked for
+    D project(D const& x, D const& v) const { // keeps tangents
+        D const p = Sphere::project(x, v), n = v - p;
+        return p + Sphere::project(x, D({1., 0., 0., 0.})) * square(sum(n * x));
+    }
+    double inner(D const&, D const& u, D const& v) const { return 2 * sum(u * v).item(); }
+    D gradient(D const& x, D const& g) const { return 0.5 * Sphere::project(x, g); }
+};
+struct OtherRadius : xg::Sphere {
+    D retract(D const& x, D const& v) const { return 1.1 * Sphere::retract(x, v); }
+};
+struct WanderingRetraction : xg::Sphere { // retract(y, 0) is never y
+    D retract(D const& x, D const& v) const { return Sphere::retract(x, v) + 0.1 * x; }
+};
+struct ArcThatGrows : xg::Sphere { // right at 0, and leaves the sphere
+    D retract(D const& x, D const& v) const { return x * cos(norm(v)) + v; }
+};
+struct GreatCircle : xg::Sphere { // for points only: retract(x, 0) is x for each x
+    D retract(D const& x, D const& v) const {
+        D const n = norm(v) + 1e-300;
+        return x * cos(n) + v * (sin(n) / n);
+    }
+};
+struct PolarOfPoints : xg::Stiefel { // (1 + v^T v) is (x + v)^T (x + v) at points only
+    D retract(D const& x, D const& v) const {
+        auto const [w, q] = xg::linalg::eigh(D(xg::eye(x.shape(-1)) + matmul(adjoint(v), v)));
+        return matmul(D(x + v), D(matmul(D(q / sqrt(w)), adjoint(q))));
+    }
+};
+struct RotationOfPoints : xg::Orthogonal { // x exp(x^T v), where x^T x = 1
+    D project(D const& x, D const& v) const {
+        D const s = matmul(adjoint(x), v);
+        return matmul(x, D(0.5 * (s - adjoint(s))));
+    }
+    D retract(D const& x, D const& v) const { // Cayley's transform
+        D const s = matmul(adjoint(x), v), one = xg::eye(x.shape(-1));
+        return matmul(x, xg::linalg::solve(D(one - 0.5 * s), D(one + 0.5 * s)));
+    }
+};
 // right, but of first order
 struct BentRetraction : xg::Sphere {
     D retract(D const& x, D const& v) const {
@@ -486,11 +575,20 @@ TEST_CASE("check_manifold says what is wrong") {
         CAPTURE(message);
         CHECK(message.find(text) != std::string::npos);
     };
-    says(WithoutProjection(), like, "retract(x, t v) leaves x in another direction than v");
+    says(WithoutProjection(), like, ": project(x, v) is no tangent, or retract(x, v) drops");
+    says(CurvedProjection(), like, ": project(x, v) changes a tangent v");
+    says(ProjectionOntoMore(), like, ": project(x, v) is no tangent, or retract(x, v) drops");
+    says(OddProjection(), like, ": project(x, v) is not linear in v");
+    says(OtherRadius(), like, ": retract(x, 0) is not on the manifold");
+    says(WanderingRetraction(), like, ": retract(x, 0) is not on the manifold");
+    says(ArcThatGrows(), like, ": retract(x, v) is not on the manifold");
+    says(GreatCircle(), like, ": retract(x, 0) of an x beside the manifold is not on");
+    says(PolarOfPoints(), real_like({5, 2}), ": retract(x, 0) of an x beside the manifold");
+    says(RotationOfPoints(), real_like({3, 3}), ": retract(x, 0) of an x beside the manifold");
     says(HalfProjection(), like, "project(x, v) changes a tangent v");
     says(SlantedProjection(), like, "project(x, v) is not the nearest tangent");
     says(RandomOffTheSphere(), like, "random(x) is not on the manifold");
-    says(WithoutNormalisation(), like, "retract(x, t v) leaves x in another direction than v");
+    says(WithoutNormalisation(), like, ": retract(x, t v) leaves x in another direction than v");
     says(RetractionBeside(), like, "retract(x, v) is not on the manifold");
     says(NoTransport(), like, "transport(x, y, v) is no tangent at y");
     says(LongTransport(), like, "transport(x, x, v) is not v");

@@ -162,7 +162,7 @@ template <class X> struct TrustRegion {
             double const expected =
                 -of.g.inner(now.x, now.grad, v) - 0.5 * of.g.inner(now.x, hv, v);
             // where both differences are below the rounding of the value, the model is believed
-            double const rounding = 2e-13 * std::max(1., std::abs(now.value));
+            double const rounding = 1000 * roundoff<X> * std::max(1., std::abs(now.value));
             double const ratio = (now.value - next.value + rounding) / (expected + rounding);
             if (!(ratio >= 0.25)) radius /= 4;
             else if (ratio > 0.75 && at_boundary) radius = std::min(2 * radius, max_radius);

@@ -51,16 +51,18 @@ template <Scalar T> auto factors_of_rank(Tensor<T> const& y, std::size_t rank) {
 /// Matrices with orthonormal columns, [..., n, p] with n >= p: x^H x = 1. The metric is that of the
 /// space around it, the retraction the polar factor of x + v (of second order).
 struct Stiefel {
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         return v - matmul(x, detail::hermitian(X(matmul(adjoint(x), v))));
     }
-    template <class X> X retract(X const& x, X const& v) const { return detail::polar(X(x + v)); }
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
+        return detail::polar(X(x + v));
+    }
     template <class X> X random(X const& x) const { return detail::polar(randn_like(x)); }
 };
 
 /// Unitary matrices, real ones orthogonal: [..., n, n] with x^H x = 1.
 struct Unitary : Stiefel {
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         detail::check_square("Unitary", x);
         return Stiefel::retract(x, v);
     }
@@ -71,7 +73,7 @@ using Orthogonal = Unitary;
 
 /// Unitary matrices of determinant 1; real ones are rotations.
 struct SpecialUnitary {
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         X const a = matmul(adjoint(x), v);
         X const skew = a - detail::hermitian(a);
         if constexpr (!ComplexScalar<typename X::scalar>) return matmul(x, skew);
@@ -83,7 +85,7 @@ struct SpecialUnitary {
                                 eye<typename X::scalar>(x.shape(-1))));
         }
     }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         X const q = detail::polar(X(x + v));
         using T = typename X::scalar;
         auto const d = linalg::det(q);
@@ -103,7 +105,7 @@ using SpecialOrthogonal = SpecialUnitary;
 /// Subspaces: points are matrices with orthonormal columns, [..., n, p], that stand for the space
 /// of their columns. The function has the same value for x and x u with any unitary u.
 struct Grassmann : Stiefel {
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         return v - matmul(x, matmul(adjoint(x), v));
     }
 };
@@ -111,23 +113,26 @@ struct Grassmann : Stiefel {
 /// Hermitian positive definite matrices, [..., n, n], real ones symmetric, with the metric tr(x^-1
 /// u x^-1 v), which no change of the basis changes.
 struct HermitianPositiveDefinite {
-    template <class X> X project(X const&, X const& v) const { return detail::hermitian(v); }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X project(X const&, Tangent<X> const& v) const {
+        return detail::hermitian(v);
+    }
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         X const half = linalg::solve_triangular(linalg::cholesky(x), v);
         return detail::hermitian(X(x + v + 0.5 * matmul(adjoint(half), half)));
     }
     /// An isometry: with the Cholesky factors of x and y.
-    template <class X> X transport(X const& x, X const& y, X const& v) const {
+    template <class X> X transport(X const& x, X const& y, Tangent<X> const& v) const {
         X const l = linalg::cholesky(y);
         return matmul(matmul(l, detail::whitened(x, v)), adjoint(l));
     }
-    template <class X> double inner(X const& x, X const& u, X const& v) const {
+    template <class X> double inner(X const& x, Tangent<X> const& u, Tangent<X> const& v) const {
         return detail::usual_inner(detail::whitened(x, u), detail::whitened(x, v));
     }
-    template <class X> X gradient(X const& x, X const& g) const {
+    template <class X> X gradient(X const& x, Tangent<X> const& g) const {
         return matmul(matmul(x, detail::hermitian(g)), x);
     }
-    template <class X> X hessian(X const& x, X const& g, X const& h, X const& v) const {
+    template <class X>
+    X hessian(X const& x, Tangent<X> const& g, Tangent<X> const& h, Tangent<X> const& v) const {
         return gradient(x, h) + detail::hermitian(X(matmul(matmul(v, detail::hermitian(g)), x)));
     }
     template <class X> X random(X const& x) const {
@@ -142,17 +147,18 @@ struct HermitianPositiveDefinite {
 struct FixedRank {
     std::size_t rank; // of all matrices
 
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         auto const [u, s, vh] = detail::factors_of_rank(x, rank);
         X const rows = v - matmul(u, matmul(adjoint(u), v));
         return v - rows + matmul(X(matmul(rows, adjoint(vh))), vh);
     }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         auto const [u, s, vh] = detail::factors_of_rank(X(x + v), rank);
         return matmul(X(u * unsqueeze(s, -2)), vh);
     }
     /// Vandereycken, "Low-rank matrix completion by Riemannian optimization" (2013).
-    template <class X> X hessian(X const& x, X const& g, X const& h, X const& v) const {
+    template <class X>
+    X hessian(X const& x, Tangent<X> const& g, Tangent<X> const& h, Tangent<X> const& v) const {
         auto const [u, s, vh] = detail::factors_of_rank(x, rank);
         auto const left = [&u = u](X const& a) { return X(a - matmul(u, matmul(adjoint(u), a))); };
         auto const right = [&vh = vh](

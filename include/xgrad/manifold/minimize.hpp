@@ -40,6 +40,7 @@ template <class X> struct Minimizer {
     /// The derivative of the gradient at a point, as a function of the direction.
     std::function<std::function<X(X const&)>(X const&)> linearized_gradient;
     std::int64_t evaluations = 0, products = 0;
+    static constexpr std::int64_t max_idle = 20;
 
     struct Point {
         X x;
@@ -47,6 +48,8 @@ template <class X> struct Minimizer {
         X euclidean, grad; // the gradient of f, and that on the manifold
         double norm;       // of grad
     };
+    /// What rounding may change in a value: differences below it count as none.
+    static double rounding_of(double value) { return 5 * roundoff<X> * std::abs(value); }
     Point at(X const& x) {
         auto const [value, gradient] = value_and_gradient(x);
         ++evaluations;
@@ -72,8 +75,7 @@ template <class X> struct Minimizer {
             return optim::detail::LinePoint{
                 t, next->value, g.inner(next->x, next->grad, moved), {}};
         };
-        // Differences below the rounding of the value count as none.
-        double const rounding = 1e-15 * std::abs(now.value);
+        double const rounding = rounding_of(now.value);
         double const first = method.first_step(now.norm, slope);
         auto const found = optim::detail::strong_wolfe(
             evaluate, {0, now.value + rounding, slope, {}}, first, 1e-12 * first);
@@ -111,13 +113,18 @@ template <class X> struct Minimizer {
             fail("minimize: the function is ", std::to_string(now.value), " at the start");
         if (!std::isfinite(now.norm))
             fail("minimize: the gradient of the function is not finite at the start");
-        std::int64_t iterations = 0;
+        std::int64_t iterations = 0, idle = 0; // without a lower value or a smaller gradient
+        double least = now.value, smallest = now.norm;
         for (;; ++iterations) {
             if (options.callback) options.callback({iterations, now.value, now.norm});
             if (now.norm <= options.gtol || iterations == options.max_iter) break;
             auto next = method.step(*this, now);
             if (!next) break;
             now = std::move(*next);
+            bool const gains = now.value < least - rounding_of(least) || now.norm < smallest;
+            idle = gains ? 0 : idle + 1;
+            if (idle == max_idle) break;
+            least = std::min(least, now.value), smallest = std::min(smallest, now.norm);
         }
         bool const converged = now.norm <= options.gtol;
         std::string const norm =

@@ -13,18 +13,18 @@ namespace xgrad {
 
 /// All tensors: minimising on it is minimising without a constraint.
 struct Euclidean {
-    template <class X> X project(X const&, X const& v) const { return v; }
-    template <class X> X retract(X const& x, X const& v) const { return x + v; }
-    template <class X> X transport(X const&, X const&, X const& v) const { return v; }
+    template <class X> X project(X const&, Tangent<X> const& v) const { return v; }
+    template <class X> X retract(X const& x, Tangent<X> const& v) const { return x + v; }
+    template <class X> X transport(X const&, X const&, Tangent<X> const& v) const { return v; }
     template <class X> X random(X const& x) const { return randn_like(x); }
 };
 
 /// Tensors of norm 1.
 struct Sphere {
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         return v - x * sum(detail::real_products(x, v));
     }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         X const y = x + v;
         return y / norm(y);
     }
@@ -33,10 +33,10 @@ struct Sphere {
 
 /// Complex tensors whose elements all have modulus 1: phases.
 struct UnitModulus {
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         return v - x * detail::real_products(x, v);
     }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         constexpr bool is_complex = ComplexScalar<typename X::scalar>;
         static_assert(is_complex, "UnitModulus: its elements are complex; the real numbers of "
                                   "modulus 1 are 1 and -1, between which nothing leads");
@@ -50,10 +50,10 @@ struct UnitModulus {
 struct Oblique {
     std::ptrdiff_t axis = -2; // the axis along which vectors have norm 1
 
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         return v - x * sum(detail::real_products(x, v), {axis}, keepdims);
     }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         X const y = x + v;
         return y / norm(y, 2, {axis}, true);
     }
