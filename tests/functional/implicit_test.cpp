@@ -408,6 +408,22 @@ TEST_CASE("What has no solution says how far it was") {
         xg::linear_solve([](D const& x) { return x * x * x + x; }, D({1., 3.}));
     }),
         "linear_solve: the operator is not linear: |A(x) - b| is 1.91"));
+    // singular up to rounding: the equation, a Newton step and a derivative
+    for (std::size_t const n : {2, 3, 5, 10, 20, 40}) {
+        CAPTURE(n);
+        xg::manual_seed(n);
+        D const m = matmul(xg::randn({n, n - 1}), xg::randn({n - 1, n}));
+        D const b = leaf(xg::randn({n}));
+        auto const product = [&](D const& x) { return matmul(m, x); };
+        auto const equation = [&](D const& x, D const& r) { return matmul(m, x) - r; };
+        CHECK(has(thrown<xg::ConvergenceError>([&] { xg::linear_solve(product, b); }),
+            "linear_solve: the linear system for the solution is singular"));
+        CHECK(has(thrown<xg::ConvergenceError>([&] { xg::root(equation, xg::zeros({n}), b); }),
+            "the linear system for a Newton step is singular"));
+        D const x = xg::implicit(equation)(xg::zeros({n}), leaf(xg::zeros({n})));
+        CHECK(has(thrown<xg::ConvergenceError>([&] { x.backward(b); }),
+            "implicit: the linear system for a gradient is singular"));
+    }
     // rows that meet
     CHECK(has(thrown<xg::ConvergenceError>([&] {
         xg::root([](D const& x, D const& r) { return x + flip(x, {0}) * 0.5 - r; }, xg::ones({3}),

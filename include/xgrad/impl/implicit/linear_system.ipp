@@ -210,7 +210,15 @@ private:
             auto const* const block = blocks.data() + r * n_ * n_;
             if (b_norm_[r] == 0.) continue;
             Reals matrix(block, block + n_ * n_);
-            if (!eliminate(matrix, x.data() + r * n_, n_, a_.eps))
+            auto* const row = x.data() + r * n_;
+            bool regular = eliminate(matrix, row, n_, static_cast<double>(n_) * a_.eps);
+            double left = 0.; // where A is singular up to rounding, x is large, and this, too
+            for (std::size_t i = 0; regular && i < n_; ++i) {
+                double image = -b_[r * n_ + i];
+                for (std::size_t j = 0; j < n_; ++j) image += block[i * n_ + j] * row[j];
+                left = std::hypot(left, image);
+            }
+            if (!regular || !(left <= 1e-3 * b_norm_[r]))
                 fail<ConvergenceError>(a_.name, ": the linear system for ", a_.what, " is singular",
                     in_row(r, rows_), ": there is no derivative, or no isolated solution");
         }

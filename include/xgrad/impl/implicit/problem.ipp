@@ -277,15 +277,26 @@ XGRAD_LAZY_BODY Tensors solve_system(
     for (double const number : wanted)
         if (!std::isfinite(number)) fail(p.name, ": b is not finite");
     auto const x = solve_linear(p, system, wanted);
-    // The solver has seen A only as a linear function.
-    auto difference = product(x);
-    for (std::size_t i = 0; i < x.size(); ++i) difference[i] -= wanted[i];
-    auto const distance = row_norms(difference, parts.rows), norm = row_norms(wanted, parts.rows);
-    for (std::size_t r = 0; r < norm.size(); ++r)
-        if (!(distance[r] <= std::cbrt(parts.eps) * norm[r]))
-            fail<Error>(p.name, ": the operator is not linear: |A(x) - b| is ",
-                number_text(distance[r], {3}), in_row(r, parts.rows),
-                " at the solution of a linear one");
+    // The solver has seen A only as a linear function: then A(-x/2) is -A(x)/2.
+    auto difference = product(x), half = x;
+    for (auto& number : half) number *= -0.5;
+    half = product(half);
+    add_rows(Reals(parts.rows, 0.5), difference, half);
+    auto const norm = row_norms(wanted, parts.rows), image = row_norms(difference, parts.rows),
+               bend = row_norms(half, parts.rows);
+    add_rows(Reals(parts.rows, -1.), wanted, difference);
+    auto const distance = row_norms(difference, parts.rows);
+    double const tol = std::cbrt(parts.eps);
+    for (std::size_t r = 0; r < norm.size(); ++r) {
+        if (distance[r] <= tol * norm[r]) continue;
+        std::string const how = number_text(distance[r], {3}) + in_row(r, parts.rows);
+        if (bend[r] <= tol * image[r])
+            fail<ConvergenceError>(p.name,
+                ": the linear system for the solution is singular up to rounding: |A(x) - b| is ",
+                how);
+        fail<Error>(p.name, ": the operator is not linear: |A(x) - b| is ", how,
+            " at the solution of a linear one");
+    }
     return parts.unpack(x);
 }
 
