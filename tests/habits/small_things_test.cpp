@@ -106,6 +106,16 @@ TEST_CASE("what sort returns is a pair that is printed") {
     CHECK(equal(indices, I({1, 0})));
     Field const median_of_rows = median(x, 0);
     CHECK(median_of_rows.item() == 2.);
+    CHECK(&std::get<0>(copy) == &copy.values);
+    auto& [least_first, positions] = copy;
+    CHECK(&positions == &copy.indices);
+    CHECK(agrees(std::get<0>(sort(x)), {1., 2., 3.}));
+    Field first;
+    I second;
+    std::tie(first, second) = sort(x);
+    CHECK(agrees(first, {1., 2., 3.}));
+    std::pair<Field, I> const pair = topk(x, 2);
+    CHECK(equal(pair.second, I({1, 0})));
     std::ostringstream out;
     out << sort(x.detach());
     CHECK(out.str() == "values=Tensor([1, 2, 3], shape=[3], dtype=float64),\n"

@@ -15,44 +15,31 @@
 
 namespace xgrad {
 
-/// Elements, and their indices along the axis: auto [values, indices] = sort(x). `first` and
-/// `second` are other names, as of a pair. Where a tensor is expected, it is the values.
-template <Scalar T> struct Ordered {
-    Tensor<T> values;                       // the elements
-    Tensor<std::int64_t> indices;           // of the elements, along the axis
-    Tensor<T>& first = values;              // another name
-    Tensor<std::int64_t>& second = indices; // another name
+/// Elements, and their indices along the axis: a std::pair, whose parts also have names. Where a
+/// tensor is expected, it is the values.
+template <class V, class I> struct OrderedPair : std::pair<V, I> {
+    V& values = this->first;   // the elements
+    I& indices = this->second; // of the elements, along the axis
 
-    Ordered(Tensor<T> elements, Tensor<std::int64_t> positions)
-        : values(std::move(elements)), indices(std::move(positions)) {}
-    Ordered(Ordered const& o) : values(o.values), indices(o.indices) {}
-    Ordered(Ordered&& o) noexcept : values(std::move(o.values)), indices(std::move(o.indices)) {}
-    Ordered& operator=(Ordered o) noexcept {
-        values = std::move(o.values);
-        indices = std::move(o.indices);
+    OrderedPair(V elements, I positions)
+        : std::pair<V, I>(std::move(elements), std::move(positions)) {}
+    OrderedPair(OrderedPair const& o) : std::pair<V, I>(o) {}
+    OrderedPair(OrderedPair&& o) noexcept : std::pair<V, I>(std::move(o)) {}
+    OrderedPair& operator=(OrderedPair o) noexcept {
+        this->swap(o);
         return *this;
     }
-
-    operator Tensor<T>() const { return values; }
-    /// The parts of a structured binding: `auto& [v, i] = s` names those of s.
-    template <std::size_t i> auto& get() & noexcept {
-        if constexpr (i == 0) return values;
-        else return indices;
-    }
-    template <std::size_t i> auto const& get() const& noexcept {
-        if constexpr (i == 0) return values;
-        else return indices;
-    }
-    template <std::size_t i> auto&& get() && noexcept { return std::move(get<i>()); }
+    operator V() const { return values; }
 };
+/// What sort(), topk() and median() return.
+template <Scalar T> using Ordered = OrderedPair<Tensor<T>, Tensor<std::int64_t>>;
 
 } // namespace xgrad
 
 namespace std {
-template <class T> struct tuple_size<xgrad::Ordered<T>> : integral_constant<int, 2> {};
-template <size_t i, class T> struct tuple_element<i, xgrad::Ordered<T>> {
-    using type = xgrad::Tensor<conditional_t<i == 0, T, int64_t>>;
-};
+template <class V, class I> struct tuple_size<xgrad::OrderedPair<V, I>> : tuple_size<pair<V, I>> {};
+template <size_t i, class V, class I>
+struct tuple_element<i, xgrad::OrderedPair<V, I>> : tuple_element<i, pair<V, I>> {};
 } // namespace std
 
 namespace xgrad {

@@ -12,7 +12,7 @@
 
 namespace xgrad {
 
-template <Scalar T> struct Ordered;
+template <class V, class I> struct OrderedPair;
 
 /// How to print floating-point numbers.
 struct NumberFormat {
@@ -115,7 +115,8 @@ std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) {
     return out << detail::materialize(e);
 }
 /// What sort(), topk() and median() return: both tensors, with their names.
-template <Scalar T> std::ostream& operator<<(std::ostream& out, Ordered<T> const& x) {
+template <class V, class I>
+std::ostream& operator<<(std::ostream& out, OrderedPair<V, I> const& x) {
     return out << "values=" << x.values << ",\nindices=" << x.indices;
 }
 

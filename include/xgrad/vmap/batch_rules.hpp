@@ -147,7 +147,7 @@ template <class X, class F> auto map_structure(X const& x, F const& f) {
         for (auto const& each : x) mapped.push_back(map_structure(each, f));
         return mapped;
     } else if constexpr (requires { x.values, x.indices; })
-        return BatchedOrdered{f(x.values), f(x.indices)};
+        return OrderedPair{f(x.values), f(x.indices)};
     else {
         static_assert(sizeof(X) == 0, "vmap: arguments and results are tensors, or a std::tuple, "
                                       "pair, array or vector of them");

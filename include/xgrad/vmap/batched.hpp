@@ -276,12 +276,6 @@ private:
     V stacked_;
 };
 
-/// Values and indices of sort(), topk() and median() along an axis.
-template <class V, class I> struct BatchedOrdered {
-    V values;  // the elements
-    I indices; // of the elements, along the axis
-};
-
 /// Stands for what a tensor that all examples share becomes in place: it has no value for each.
 template <class V, class... L> struct detail::FlattenedExpression<Batched<V, L...>> {
     static_assert(
