@@ -322,6 +322,7 @@ TEST_CASE("implicit() around a solver of the user") {
     CHECK(solve(p).item() == doctest::Approx(2.));
     CHECK(xg::grad(solve(p), p).item() == doctest::Approx(1. / 13));
     CHECK(xg::grad(xg::implicit(f)(D(2.), p), p).item() == doctest::Approx(1. / 13));
+    CHECK(xg::grad(xg::implicit(f)(1. * D(2.), p * 1.), p).item() == doctest::Approx(1. / 13));
     check_all(solve, p);
     auto const wrong = [&] { xg::implicit(f)(D(2.1), p); };
     CHECK(has(thrown<xg::ConvergenceError>(wrong),

@@ -4,6 +4,7 @@
 #include <xgrad/least_squares.hpp>
 #include <xgrad/manifold.hpp>
 #include <xgrad/nn.hpp>
+#include <xgrad/sparse.hpp>
 
 #include "tensor/compare.hpp"
 
@@ -103,6 +104,30 @@ TEST_CASE("The results of minimize() have no derivatives") {
         return std::get<1>(found.x);
     };
     check_refused("minimize", both, p);
+}
+
+TEST_CASE("Sparse derivatives within a function that is differentiated") {
+    D const p({3., 4.}, xg::requires_grad);
+    auto const cube = [](D const& x) { return x * x * x; };
+    auto const slopes = [&](D const& q) { return xg::sparse_jacobian(cube, q).values(); };
+    auto const captured = [](D const& q) {
+        return xg::sparse_jacobian([q](D const& x) { return x * q; }, D({1., 1.})).values();
+    };
+    auto const second = [&](D const& q) {
+        return xg::sparse_hessian([&](D const& x) { return sum(cube(x)); }, q).values();
+    };
+    auto const refuses = [&](std::string const& name, auto const& f) {
+        auto const sentence = doctest::Contains((name + ": the result has no derivatives").c_str());
+        auto const total = [&](D const& q) { return sum(f(q)); };
+        CHECK_THROWS_WITH_AS(xg::grad(total, p), sentence, xg::GraphError);
+        CHECK_THROWS_WITH_AS(xg::jvp(f, p, D({1., 1.})), sentence, xg::GraphError);
+        CHECK(difference(xg::grad([&](D const& q) { return sum(f(q).detach() * q); }, p),
+                  f(p).detach()) == "");
+        CHECK_FALSE(f(p).requires_grad()); // as the gradient of grad(y, x)
+    };
+    refuses("sparse_jacobian", slopes);
+    refuses("sparse_jacobian", captured);
+    refuses("sparse_hessian", second);
 }
 
 TEST_CASE("A start that is differentiated, and a fit beside what is") {

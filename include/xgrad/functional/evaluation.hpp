@@ -96,10 +96,12 @@ struct Evaluation {
         return edges;
     }
 };
-/// Results of a solver that records nothing: differentiating them by what its problem is made of,
-/// to which these edges lead, throws.
-XGRAD_LAZY void forbid_derivatives(
-    std::string_view name, CachedVector<Edge> captured, std::span<AnyTensor> results);
+/// Results that were computed without a graph: differentiating them by what their problem is made
+/// of, to which these edges lead, throws.
+XGRAD_LAZY void forbid_derivatives(std::string_view name, CachedVector<Edge> captured,
+    std::span<AnyTensor> results,
+    std::string_view advice = "find it by argmin() or implicit() of <xgrad/implicit.hpp>, whose "
+                              "solutions have them");
 
 /// Turns tensors of the caller into the inputs of an evaluation: new handles that require
 /// gradients.

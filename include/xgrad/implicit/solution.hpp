@@ -188,8 +188,10 @@ template <detail::TransformedFunction F> auto implicit(F&& residual, ImplicitOpt
     return [f = std::make_shared<Callable>(std::forward<F>(residual)),
                options]<class S, detail::StructureLike... Theta>(
                S const& solution, Theta const&... theta) {
-        constexpr bool solves =
-            detail::StructureLike<S> || std::is_invocable_v<S const&, Theta const&...>;
+        constexpr bool solves = [] {
+            if constexpr (detail::StructureLike<S>) return true; // an expression is not called
+            else return std::is_invocable_v<S const&, Theta const&...>;
+        }();
         static_assert(solves, "implicit: the residual is followed by its solution x, or by a "
                               "solver that can be called with theta");
         if constexpr (solves) {

@@ -147,9 +147,16 @@ private:
     }
     SparseMatrix<scalar> entries(detail::CompressedPasses& passes, In const& x) const {
         AnyTensor values;
+        detail::CachedVector<Edge> captured;
+        bool const is_nested = detail::differentiated && detail::recording();
         run(passes.transform, x, [&](detail::Evaluation const& e) {
             values = detail::sparse_entries(passes, e, check_, replan_);
+            if (is_nested) captured = e.captured();
         });
+        for (auto const& t : detail::erased(x))
+            if (is_nested && t.requires_grad()) captured.push_back(detail::gradient_edge(t));
+        detail::forbid_derivatives(
+            passes.transform, captured, {&values, 1}, "take jacobian() or hessian()");
         return {passes.pattern, values.as<scalar>()};
     }
 
