@@ -1,5 +1,6 @@
 // Nonlinear least squares beside Ceres, Eigen's Levenberg-Marquardt and SciPy, one thread each: a
-// sum of eight bells, and NIST's problems. Widely linear steps beside holomorphic ones.
+// sum of eight bells, NIST's problems, and those of Moré, Garbow and Hillstrom. Widely linear steps
+// beside holomorphic ones.
 //
 // option: --nist   prints the digits of NIST's parameters that are right, as a table
 #include <benchmark/benchmark.h>
@@ -11,6 +12,7 @@
 
 #include <string_view>
 
+#include "../tests/optim/more_garbow_hillstrom.hpp"
 #include "../tests/optim/nist.hpp"
 #include "table.hpp"
 
@@ -248,6 +250,68 @@ void print_table() {
 
 } // namespace nist_fits
 
+namespace more_garbow_hillstrom {
+
+struct Functor : Eigen::DenseFunctor<double> {
+    Problem const& p;
+    mutable int calls = 0;
+
+    explicit Functor(Problem const& problem)
+        : DenseFunctor(static_cast<int>(problem.n), static_cast<int>(problem.m)), p(problem) {}
+    int operator()(InputType const& x, ValueType& r) const {
+        ++calls;
+        p.residual(x.data(), r.data());
+        return 0;
+    }
+    int df(InputType const& x, JacobianType& j) const {
+        auto const all = p.jacobian(x.data());
+        j = Eigen::Map<Eigen::MatrixXd const>(all.data(), j.rows(), j.cols());
+        return 0;
+    }
+};
+/// The sum of squares at the end, and the calls of the residual.
+std::pair<double, double> by_eigen(Problem const& p, std::vector<double> const& start) {
+    Functor f(p);
+    Eigen::LevenbergMarquardt<Functor> lm(f);
+    lm.setMaxfev(200 * static_cast<Eigen::Index>(p.n + 1));
+    Eigen::VectorXd x = Eigen::Map<Eigen::VectorXd const>(start.data(), f.inputs());
+    lm.minimize(x);
+    return {lm.fnorm() * lm.fnorm(), f.calls};
+}
+std::pair<double, double> by_xgrad(Problem const& p, std::vector<double> const& start) {
+    try {
+        auto const r =
+            xg::least_squares([&](D const& x) { return Residual::apply(x, &p); }, D(start));
+        return {2 * r.cost, r.nfev};
+    } catch (xg::Error const&) { // not finite at the start
+        return {std::numeric_limits<double>::infinity(), 1};
+    }
+}
+void add_rows() {
+    auto const all = problems();
+    for (double const factor : {1., 10., 100.}) {
+        double solved[2] = {}, ratio = 0, both = 0;
+        for (auto const& p : all) {
+            auto const start = p.start_times(factor);
+            std::pair<double, double> const found[] = {by_eigen(p, start), by_xgrad(p, start)};
+            bool const is_solved[] = {p.is_minimum(found[0].first), p.is_minimum(found[1].first)};
+            for (int k : {0, 1}) solved[k] += is_solved[k];
+            if (!is_solved[0] || !is_solved[1]) continue;
+            ratio += found[1].second / found[0].second;
+            ++both;
+        }
+        auto const name = "Moré, Garbow, Hillstrom, " + std::to_string(static_cast<int>(factor)) +
+                          " times the start: ";
+        bench::Case(name + "solved by Eigen's lmder", all.size()).found(solved[0], "problems");
+        bench::Case(name + "solved by xgrad", all.size()).found(solved[1], "problems");
+        bench::Case(name + "calls, as a multiple of lmder's", all.size())
+            .found(ratio / both, "")
+            .max_value(1.3);
+    }
+}
+
+} // namespace more_garbow_hillstrom
+
 /// sin(A z) = y with 4 n residuals: a few steps that all are accepted.
 void add_steps(std::size_t n, char const* solver) {
     Z const a = Z(xg::randn<C>({4 * n, n}) / std::sqrt(static_cast<double>(n))),
@@ -282,5 +346,6 @@ int main(int argc, char** argv) {
         for (std::size_t const n : {16u, 64u, 128u}) add_steps(n, solver);
     bells::row();
     nist_fits::add_rows();
+    more_garbow_hillstrom::add_rows();
     return bench::run(argc, argv);
 }
