@@ -59,10 +59,7 @@ inline std::string_view sum_name(bool mean) {
     return mean ? std::string_view("Mean") : std::string_view("Sum");
 }
 
-/// Computes a sum over all elements and its gradients in one pass.
-AnyTensor record_full_sum(RecordTable const& table, Kernel kernel, void const* expression,
-    AnyTensor const* const* operands, BoundOperands const& in, bool mean);
-
+/// A full sum that is recorded computes its gradients in the same pass.
 AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, Kernel kernel,
     void const* expression, AnyTensor const* const* operands, Axes const* over, bool keepdims,
     bool mean);

@@ -36,9 +36,8 @@ template <class L>
 XGRAD_INLINE Ref<TensorImpl> TensorImpl::make_laid_out(
     TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block) {
     if (own_block || bytes > Storage::max_shared_bytes) {
-        auto storage = Storage::make(bytes);
         auto made = make(t, AnyArray(layout));
-        made->array.set_storage(std::move(storage));
+        made->array.set_storage(Storage::make(bytes));
         return made;
     }
     void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);

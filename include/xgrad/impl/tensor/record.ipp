@@ -27,24 +27,20 @@ XGRAD_FUNCTION AnyTensor record_flat(
     return result;
 }
 
-XGRAD_FUNCTION AnyTensor record_full_sum(RecordTable const& table, Kernel kernel,
-    void const* expression, AnyTensor const* const* operands, BoundOperands const& in, bool mean) {
-    SumOver const over{
-        sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
-    auto node = FusedNode::make(expression, operands, in, &over, AnyTensor());
-    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
-    AnyTensor result = real_scalar(table.result_type, sum);
-    result.handle()->grad_fn = std::move(node);
-    return result;
-}
-
 XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table,
     Kernel kernel, void const* expression, AnyTensor const* const* operands, Axes const* over,
     bool keepdims, bool mean) {
     BoundOperands const in(table, expression, operands, false);
     auto const& space = in.space();
-    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in))
-        return record_full_sum(table, kernel, expression, operands, in, mean);
+    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in)) {
+        SumOver const full{
+            sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
+        auto node = FusedNode::make(expression, operands, in, &full, AnyTensor());
+        AnyTensor result =
+            real_scalar(table.result_type, static_cast<FusedNode&>(*node).sum_at_once(in));
+        result.handle()->grad_fn = std::move(node);
+        return result;
+    }
     SumOver sum{
         sum_name(mean), over ? normalize_axes(operation, *over, space) : all_axes(space.size())};
     AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1),
