@@ -277,6 +277,37 @@ TEST_CASE("what is known is forgotten when x changes in place") {
     CHECK(&e.hessian().pattern() == &e.at(x).hessian().pattern());
 }
 
+TEST_CASE("a constant of one axis is its number") {
+    auto const called = [](auto const& p, auto const& l, auto const& k) {
+        auto const d = sqrt(p[0] * p[0] + p[1] * p[1]) - l();
+        return 0.5 * k() * d * d / l() + where(p[0] < l(), -p[1], 2. / l()) * p[0] +
+               fmax(p[1], k()) + exp(-l() * k()) * p[1];
+    };
+    auto const itself = [](auto const& p, auto const& l, auto const& k) {
+        auto const d = sqrt(p[0] * p[0] + p[1] * p[1]) - l;
+        return 0.5 * k * d * d / l + where(p[0] < l, -p[1], 2. / l) * p[0] + fmax(p[1], k) +
+               exp(-l * k) * p[1];
+    };
+    D const x({1., 2., 3.5}), length({3., 1.}), stiffness({2., 3.});
+    I const index({{0, 1}, {1, 2}});
+    auto const agree = [&](auto e, auto f) {
+        CHECK(difference(f.hessian().values(), e.hessian().values(), 1e-15) == "");
+        CHECK(difference(f.at(x).gradient(), e.at(x).gradient(), 1e-15) == "");
+        CHECK(f.at(x).value().item() == e.at(x).value().item());
+    };
+    agree(xg::sum_over<2>(called, x, index, length, stiffness),
+        xg::sum_over<2>(itself, x, index, length, stiffness));
+    agree(xg::sum_over<2>(xg::with_branches, called, x, index, length, stiffness),
+        xg::sum_over<2>(xg::with_branches, itself, x, index, length, stiffness));
+    CHECK_THROWS_WITH_AS((xg::sum_over<2>([](auto const& p, auto const& c) { return p[0] * c; }, x,
+                             index, D({{1., 2.}, {3., 4.}}))
+                                 .value()),
+        "sum_over: there is no number [] in a constant of shape [2, 2], whose first axis is that "
+        "of "
+        "the elements",
+        xg::IndexError);
+}
+
 TEST_CASE("constants are those of the call") {
     D c({2.});
     auto energy = xg::sum_over<2>([](auto const& p, auto const& c) { return c() * p[0] * p[1]; },

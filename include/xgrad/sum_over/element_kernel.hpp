@@ -37,12 +37,18 @@ template <RealScalar T> struct ConstantArray {
 
 } // namespace detail
 
-/// The numbers that a constant of sum_over() has for an element: `c()` where the constant has one
-/// axis, `c(i, j)` where it has three. V is a number, or a batch with those of several elements.
+/// The numbers that a constant of sum_over() has for an element: `c()`, or c itself, where the
+/// constant has one axis, `c(i, j)` where it has three. V is a number, or a batch with those of
+/// several elements.
 template <class V, RealScalar T> class ElementConstant {
     static constexpr std::size_t lanes = std::same_as<V, T> ? 1 : simd::Batch<T>::width;
 
 public:
+    using operand_tag = void;
+    using evaluated_at_once = void;
+    using kind = R;
+    using precision = T;
+
     /// Of the elements from `first` on, of which there are those before `last`.
     ElementConstant(detail::ConstantArray<T> const& from, std::size_t first, std::size_t last)
         : shape_(&from.shape) {
@@ -66,6 +72,7 @@ public:
             return V::load(batch);
         }
     }
+    XGRAD_INLINE operator V() const { return (*this)(); }
 
 private:
     Shape const* shape_;
@@ -73,6 +80,16 @@ private:
 };
 
 namespace detail {
+
+template <class X> inline constexpr bool is_element_constant = false;
+template <class V, class T> inline constexpr bool is_element_constant<ElementConstant<V, T>> = true;
+template <class V, class T> struct PartOf<ElementConstant<V, T>> : PartOf<V> {
+    static constexpr bool is_part = true;
+};
+template <class V, class T> XGRAD_INLINE Dual<V, 0> element_number(ElementConstant<V, T> const& c) {
+    return V(c);
+}
+template <class X> XGRAD_INLINE X const& element_number(X const& x) { return x; }
 
 /// Which derivatives are computed.
 enum class Order : std::uint8_t { value, gradient, hessian };
@@ -91,6 +108,18 @@ XGRAD_INLINE constexpr std::size_t element_offset(std::size_t e) {
     constexpr std::size_t width = element_batch<T>;
     return e / width * width * entries + e % width;
 }
+
+} // namespace detail
+
+/// Called by express() for a constant of sum_over() where no argument has derivatives.
+template <class Op, class... X>
+    requires((detail::is_element_constant<X> || ...) && !(detail::is_dual<X> || ...) &&
+             !(detail::is_hessian_number<X> || ...))
+XGRAD_INLINE auto evaluate_at_once(Op const& op, X const&... x) {
+    return detail::value_of(detail::on_duals(op, detail::element_number(x)...));
+}
+
+namespace detail {
 
 /// Calls a function of the numbers of an element, with batches of elements or one by one.
 template <class Form, RealScalar T, bool on_batches> struct ElementKernel {
