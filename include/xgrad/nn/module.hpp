@@ -105,7 +105,11 @@ private:
     template <class S, class... A> static auto call(S& s, A&&... arguments) {
         using Result = std::invoke_result_t<Calls, S&, A...>;
         constexpr bool fits = accepts<S, A...>;
-        if constexpr (!fits) {
+        if constexpr ((xgrad::detail::EvaluatedAtOnce<A> || ...)) {
+            static_assert(fits, "vmap: a module takes the tensors of all examples at once: write "
+                                "xg::on_batch(net, x)");
+            if constexpr (!fits) return std::get<0>(std::tuple(arguments...)); // one error
+        } else if constexpr (!fits) {
             constexpr bool with_double = accepts<S, detail::with_precision<double, A>...>,
                            with_float = accepts<S, detail::with_precision<float, A>...>;
             static_assert(!with_double,
