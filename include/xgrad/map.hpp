@@ -28,20 +28,32 @@ inline constexpr Holomorphic holomorphic{};
 
 namespace detail {
 
+/// A function whose result has no derivative: it is not compiled for dual numbers with tangents.
+template <class F> struct OfValues {
+    F f;
+    template <class... X> XGRAD_INLINE auto operator()(X const&... x) const {
+        return f(Dual<decltype(val(x)), 0>(val(x))...);
+    }
+};
 template <class Options, class F, class... X> auto map_numbers(F const& f, X&&... x) {
     using P = result_precision<R, widest_precision<typename operand_type<X>::precision...>>;
     constexpr bool is_callable =
         requires { f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...); };
     static_assert(is_callable, "map: the function cannot be called with so many numbers of one "
                                "type; it must be a template: [](auto x, auto y) { return x * y; }");
-    if constexpr (is_callable) {
+    if constexpr (is_callable &&
+                  std::is_invocable_v<F const&, mapped_number<Options, mapped_kind<X>, P>...>) {
         using Result = decltype(f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...));
         if constexpr (SeveralNumbers<Result>) return map_several<Options, Result, P>(f, x...);
         else {
             constexpr bool is_number = Number<Result> || requires { PartOf<Result>::is_part; };
             static_assert(is_number,
                 "map: the function must return a number, or a tuple or an array of numbers");
-            if constexpr (is_number)
+            if constexpr (Number<Result> && !std::same_as<Result, bool>)
+                return express(
+                    Map<OfValues<F>, Options, result_kind<Result>(mapped_kind<X>...)>{{}, {f}},
+                    std::forward<X>(x)...);
+            else if constexpr (is_number)
                 return express(Map<F, Options, result_kind<Result>(mapped_kind<X>...)>{{}, f},
                     std::forward<X>(x)...);
             else return StandIn();

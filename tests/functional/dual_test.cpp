@@ -2,6 +2,7 @@
 #include <xgrad/dual.hpp>
 
 #include <cmath>
+#include <sstream>
 
 #include <doctest/doctest.h>
 
@@ -230,4 +231,25 @@ TEST_CASE("a number with fewer levels is a constant of the outer ones") {
     auto const z = a * Z2::variable(3i);
     CHECK(z.value.tangent[0] == 3i);
     CHECK(z.tangent[0].tangent[0] == 1.);
+}
+
+TEST_CASE("names of C++: printed, plus, the innermost value") {
+    using D = Dual<double, 2>;
+    auto const x = D::variable(8., 1);
+    auto const text = [](auto const& y) {
+        std::ostringstream out;
+        out << y;
+        return out.str();
+    };
+    CHECK(text(x * x) == "64 [0, 16]");
+    CHECK(text(Dual<D>::variable(x)) == "8 [0, 1] [1 [0, 0]]");
+    CHECK(text(Dual<std::complex<double>>(1. + 2.i)) == "(1,2) [(0,0)]");
+    CHECK(text(+x) == "8 [0, 1]");
+    CHECK(xgrad::val(2.5) == 2.5);
+    CHECK(val(Dual<Dual<D>>(x * x)) == 64);
+    static_assert(std::same_as<decltype(val(Dual<Dual<float>>())), float>);
+    CHECK(std::norm(Dual<std::complex<double>>(3. + 4.i)).value == 25);
+    CHECK(std::sqrt(x + 1.).tangent[1] == doctest::Approx(1 / 6.));
+    CHECK(std::sqrt(4.) == 2); // what was there stays
+    CHECK(std::abs(-3) == 3);
 }

@@ -232,6 +232,18 @@ TEST_CASE("functions have constants of their own, and call others that their arg
     CHECK(difference(x.grad(), D({5., 7.})) == "");
 }
 
+TEST_CASE("a function of steps has the derivative 0") {
+    D const x = leaf(D({-1., 2.}));
+    auto const step = [](auto t) {
+        if (t < 0.) return -1.;
+        return 1.;
+    };
+    D const y = xg::map(xg::with_branches, step, x * 3.);
+    CHECK(difference(y, D({-1., 1.})) == "");
+    sum(y * x).backward();
+    CHECK(difference(x.grad(), D({-1., 1.})) == "");
+}
+
 TEST_CASE("operands that do not broadcast are named") {
     CHECK_THROWS_WITH_AS(D(xg::map(rational, D({1., 2.}), D({1., 2., 3.}))),
         doctest::Contains("map"), xg::ShapeError);

@@ -60,9 +60,20 @@ XGRAD_INLINE auto operator+(Nothing, auto t) { return t; }
 XGRAD_INLINE auto operator+(auto t, Nothing) { return t; }
 XGRAD_INLINE Nothing operator+(Nothing, Nothing) { return {}; }
 
-template <class Signature, class V> struct OnNumbers; // <xgrad/dual.hpp>
+// <xgrad/dual.hpp>
+template <class Signature, class V> struct OnNumbers;
+template <class X> struct WrongNumber;
 template <class Op, class... X> auto on_duals(Op const& op, X const&... x);
 
+/// An argument beside dual numbers, as a value of type To.
+template <class To, class X> XGRAD_INLINE To number_as(X const& x) {
+    constexpr bool narrows = requires {
+        requires is_dual<X>;
+        requires !std::same_as<typename X::precision, typename PartOf<To>::precision>;
+    };
+    if constexpr (std::convertible_to<X, To> && !narrows) return To(x);
+    else return WrongNumber<X>::report(), To();
+}
 /// Applies an operation to arguments of its signature, some of which are dual numbers of this type,
 /// up to their kinds.
 template <class Signature, class Argument> struct OnDuals;
@@ -74,9 +85,8 @@ template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), D
     template <class Op, class... X> XGRAD_INLINE static Value value(Op const& op, X const&... x) {
         return compute(op, inner(x)...);
     }
-    /// The tangents of the result y. If `guarded`, an argument whose tangent is 0 contributes 0
-    /// even if its derivative is infinite, because it may be a constant; of an `alone` operand
-    /// a kernel knows that itself. A quotient with an infinite derivative is infinite itself.
+    /// The tangents of y. If `guarded`, an argument whose tangent is 0 contributes 0 even if its
+    /// derivative is infinite: it may be constant. Of an `alone` operand a kernel knows it.
     template <bool guarded, bool alone = false, class Op, class... X>
     XGRAD_INLINE static Tangents<Value, N> tangent(Op const& op, Value const& y, X const&... x) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
@@ -94,16 +104,7 @@ template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), D
     }
     /// An argument of kind A: a dual number, or a value of type V, which has no tangents here.
     template <class A, class X> XGRAD_INLINE static auto argument(X const& x) {
-        using To = of_kind<A, std::conditional_t<is_tangent<X>, Dual<V, N>, V>>;
-        constexpr bool fits =
-            !is_dual<X> ||
-            (std::convertible_to<X, To> &&
-                std::same_as<typename PartOf<X>::precision, typename PartOf<V>::precision>);
-        static_assert(fits, "dual numbers in one operation have equally many tangents and one "
-                            "precision at each level: Dual<double, 2> beside Dual<double, 2> or "
-                            "Dual<Dual<double, 2>, 3>");
-        if constexpr (fits) return To(x);
-        else return To();
+        return number_as<of_kind<A, std::conditional_t<is_tangent<X>, Dual<V, N>, V>>>(x);
     }
 
 private:
@@ -143,7 +144,7 @@ private:
                 auto const& t = tangent[i];
                 Value const part = project<Y>(push(t, d));
                 if constexpr (guarded && !is_unit<std::remove_const_t<decltype(d)>>)
-                    if (support.of_operand ? !alone : !has_factor<Op>)
+                    if (support.of_operand ? !alone : !has_factor<Op>) // x / 0 itself is infinite
                         return Value(where(t == 0, zero_like(part), part));
                 return part;
             });

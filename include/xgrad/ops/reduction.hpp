@@ -93,7 +93,9 @@ template <Operand X> auto norm(X const& x, double p, AxisList const& axes, Flag 
         return T(express(PowerRoot{{}, p}, sum(express(AbsPower{{}, p}, x), axes, keep)));
     }
 }
-template <Operand X> auto norm(X const& x, double p = 2) {
+template <Operand X>
+    requires requires(X const& x) { x.dim(); }
+auto norm(X const& x, double p = 2) {
     return norm(x, p, detail::all_axes(x.dim()));
 }
 

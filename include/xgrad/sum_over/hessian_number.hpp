@@ -125,7 +125,7 @@ private:
     }
     template <std::size_t I, class A, class X>
     XGRAD_INLINE static of_kind<A, Local> local(X const& x) {
-        if constexpr (!is_hessian_number<X>) return of_kind<A, Local>(of_kind<A, V>(x));
+        if constexpr (!is_hessian_number<X>) return number_as<of_kind<A, V>>(x);
         else return Local::variable(x.value, I);
     }
     /// The contribution of argument I.
