@@ -3,8 +3,10 @@
 #include <functional>
 #include <random>
 
+#include <xgrad/map.hpp>
 #include <xgrad/ops/cumulative.hpp>
 #include <xgrad/sparse.hpp>
+#include <xgrad/vmap.hpp>
 
 #include "tensor/compare.hpp"
 
@@ -45,6 +47,24 @@ void check_hessian(Function const& f, D const& x, std::ptrdiff_t entries = -1) {
     CHECK(difference(sparse.to_dense(), dense.reshape({n, n})) == "");
     if (entries >= 0) CHECK(sparse.nonzeros() == entries);
 }
+
+/// A product of operands that broadcast.
+struct Scaled : xg::Function<Scaled> {
+    using Saved = std::tuple<D, D>;
+    static constexpr bool is_elementwise = true;
+    static D forward(Context& ctx, D const& a, D const& b) {
+        ctx.save_for_backward(a, b);
+        return a * b;
+    }
+    static std::tuple<D, D> backward(Context& ctx, D const& g) {
+        auto const& [a, b] = ctx.saved_tensors();
+        return {g * b, g * a};
+    }
+    static D jvp(Context& ctx, D const& s, D const& t) {
+        auto const& [a, b] = ctx.saved_tensors();
+        return s * b + a * t;
+    }
+};
 
 } // namespace
 
@@ -505,4 +525,34 @@ TEST_CASE("a plan compares Nodes of several operands, whatever their sizes") {
         CHECK(difference(of_total.hessian(D(x * 2.)).to_dense(), xg::hessian(total, D(x * 2.))) ==
               "");
     }
+}
+
+TEST_CASE("elementwise functions: map with several results, and a Function that says so") {
+    D const x = noise({60}), m = noise({20, 3});
+    auto const several = [](D const& a) {
+        auto const [s, c] = xg::map([](auto t) { return std::tuple(t * t, sin(t)); }, a);
+        return D(s * c);
+    };
+    check_jacobian(several, x, 60);
+    check_hessian([&](D const& a) { return D(sum(several(a) * a)); }, x, 60);
+    check_jacobian(
+        [](D const& a) {
+            auto const [s, c] = xg::map(
+                xg::with_branches,
+                [](auto t, auto u) { return std::tuple(t * u, t > 0. ? t * t : t); }, a, a(0));
+            return xg::stack({D(s), D(c)});
+        },
+        m);
+    check_jacobian([](D const& a) { return Scaled::apply(a, D(a(0))); }, m, 60 + 57);
+    check_hessian([](D const& a) { return D(sum(Scaled::apply(a, D(a(0))))); }, m, 20 * 3 * 2 - 3);
+    auto const each = [](auto const& v) {
+        auto const [s, c] = xg::map([](auto t) { return std::tuple(t * t, cos(t)); }, v);
+        return s * c;
+    };
+    check_jacobian([&](D const& a) { return xg::vmap(each)(a); }, m, 60);
+    check_jacobian(
+        [&](D const& a) {
+            return xg::vmap(xg::grad([&](auto const& v) { return sum(each(v)); }))(a);
+        },
+        m, 60);
 }

@@ -1,4 +1,6 @@
 // vmap() and the transforms of functional/, in both orders and nested; options, structures, errors.
+#include <xgrad/map.hpp>
+
 #include "functional/vmap_check.hpp"
 
 namespace {
@@ -270,4 +272,78 @@ TEST_CASE("errors of vmap") {
         xg::vmap(xg::grad([](auto const& a) { return a * 2.; }))(x);
     }) == "value_and_grad: the function returns shape [2] for each example, and one number is "
           "needed");
+}
+
+TEST_CASE("map with several results") {
+    auto const polar = [](auto r, auto phi) { return std::tuple(r * cos(phi), r * sin(phi)); };
+    auto const powers = [](auto a) { return std::array{a * a, a * a * a, exp(a)}; };
+    D w = some({4}, 0.7);
+    w.requires_grad_();
+    D x = some({3, 4}), k = some({3}, 0.4);
+    x.requires_grad_();
+    k.requires_grad_();
+    auto const of_polar = [&](auto const& v, auto const& s) {
+        auto const [a, b] = xg::map(polar, v * s, w);
+        return std::tuple(a * b, b + sum(a));
+    };
+    check_loop("expressions, numbers and a tensor that all share", of_polar, x, k);
+    check_loop(
+        "an array of results",
+        [&](auto const& v) {
+            auto const all = xg::map(powers, v);
+            return all[0] * all[2] - all[1];
+        },
+        x);
+    check_loop(
+        "branches",
+        [&](auto const& v) {
+            auto const [a, b] = xg::map(
+                xg::with_branches,
+                [](auto p) { return p > 1.5 ? std::tuple(p * p, p) : std::tuple(-p, p * p); }, v);
+            return sum(a * b);
+        },
+        x);
+    check_loop(
+        "complex numbers",
+        [&](auto const& v) {
+            auto const [a, b] = xg::map(
+                [](auto z, auto p) {
+                    return std::tuple(z * z * p, z * std::complex<double>(0, 1));
+                },
+                complex(v, v * v), v);
+            return a * conj(b);
+        },
+        x);
+    // transforms inside and outside
+    auto const f = [&](auto const& v) {
+        auto const [a, b] = xg::map(polar, v, sin(v));
+        return a * b + w;
+    };
+    auto const number_of = [&](auto const& v) { return sum(f(v)) * v(0); };
+    auto const row = [&](int i) { return D(x(i).detach()); };
+    CHECK(near(xg::vmap(xg::jacobian(f))(x), rows([&](int i) { return xg::jacobian(f)(row(i)); })));
+    CHECK(near(xg::vmap(xg::grad(number_of))(x),
+        rows([&](int i) { return xg::grad(number_of)(row(i)); })));
+    CHECK(near(xg::vmap(xg::hessian(number_of))(x),
+        rows([&](int i) { return xg::hessian(number_of)(row(i)); })));
+    CHECK(near(xg::vmap([&](auto const& v) { return xg::jvp(f, v, v).second; })(x),
+        rows([&](int i) { return xg::jvp(f, row(i), row(i)).second; })));
+    D const all = x.detach();
+    D const dense = xg::jacobian(xg::vmap(f), all, {.strategy = xg::Mode::reverse});
+    CHECK(near(xg::jacobian(xg::vmap(f), all, {.strategy = xg::Mode::forward}), dense));
+    for (auto mode : {xg::Mode::automatic, xg::Mode::forward, xg::Mode::reverse})
+        CHECK(near(xg::jacobian(xg::vmap(f), all, {.strategy = mode, .rows = true}),
+            xg::vmap(xg::jacobian(f))(all)));
+    CHECK(near(xg::vmap([&](auto const& u) {
+        return xg::vmap([&](auto const& v) {
+            auto const [a, b] = xg::map(polar, u, v);
+            return sum(a - b);
+        })(all);
+    })(all),
+        rows([&](int i) {
+            return rows([&](int j) {
+                auto const [a, b] = xg::map(polar, row(i), row(j));
+                return D(sum(a - b));
+            });
+        })));
 }

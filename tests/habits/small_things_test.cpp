@@ -107,7 +107,7 @@ TEST_CASE("what sort returns is a pair that is printed") {
     Field const median_of_rows = median(x, 0);
     CHECK(median_of_rows.item() == 2.);
     CHECK(&std::get<0>(copy) == &copy.values);
-    auto& [least_first, positions] = copy;
+    auto& [smallest, positions] = copy;
     CHECK(&positions == &copy.indices);
     CHECK(agrees(std::get<0>(sort(x)), {1., 2., 3.}));
     Field first;

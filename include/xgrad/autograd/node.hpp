@@ -45,11 +45,11 @@ inline constexpr std::uint64_t leaf_sequence =
     ~std::uint64_t{0}; // leaves run as soon as they are ready
 inline constinit thread_local std::uint64_t next_sequence = 0;
 
-/// How forward mode passes a Node: one tangent after the other, or a batch of them, with a leading
-/// axis that the results also have; batches of a FusedNode and of a FusedGradientNode; or, without
-/// choice, a backward pass, as forward mode would differentiate a backward that the user wrote, or
-/// evaluate a checkpointed function at each Node.
-enum class ForwardRule : std::uint8_t { one_tangent, batch, fused, fused_gradient, reverse };
+/// How forward mode passes a Node: one tangent after the other (local: of a function of elements at
+/// the same place), or a batch of them, with a leading axis that the results also have; batches of
+/// a FusedNode and of a FusedGradientNode; or, without choice, a backward pass, as forward mode
+/// would differentiate a backward that the user wrote, or a checkpointed function at each Node.
+enum class ForwardRule : std::uint8_t { local, one_tangent, batch, fused, fused_gradient, reverse };
 } // namespace detail
 
 /// Destination of a gradient: output `input_nr` of a Node.

@@ -14,36 +14,44 @@ namespace xgrad {
 
 namespace detail {
 
-/// v^T H: the gradient, differentiated in reverse mode from v.
-XGRAD_LAZY inline void vector_hessian_product(
+/// H v: the derivative of the gradient along v, forward mode over reverse mode. Of vhp() v^T H: the
+/// gradient, differentiated in reverse mode from v.
+XGRAD_LAZY inline void hessian_product(
     Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
     auto const gradient = recorded_gradient(e);
-    check_vector(e.transform, v, e.inputs);
+    auto const of = e.with_outputs(gradient);
     AnyTensor one;
-    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph,
-        e.create_graph, products);
-    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
+    if (e.transform == "hvp") push_forward(of, v, products);
+    else {
+        check_vector(e.transform, v, e.inputs);
+        pull_back(of, vector_or_one(v, e.inputs, one), e.create_graph, e.create_graph, products);
+    }
+    fill_in(e,
+        e.transform == "hvp" ? "The hessian of the user-provided function"
+                             : "The jacobian of the user-provided function",
+        "hessian", products);
 }
 
-/// H v: the derivative of the gradient along v, forward mode over reverse mode.
-XGRAD_LAZY inline void hessian_vector_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    auto const gradient = recorded_gradient(e);
-    push_forward(e.with_outputs(gradient), v, products);
-    fill_in(e, "The hessian of the user-provided function", "hessian", products);
-}
-
-template <class F, class X, class V = X> constexpr bool check_hessian_product() {
+/// f(inputs), and the product with v, or with 1.
+template <class F, class X, class... V>
+auto value_and_product(
+    std::string_view name, F& f, X const& inputs, TransformOptions const& options, V const&... v) {
     using Of = Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool is_number = Of::returns_real;
+        constexpr bool is_number = Of::returns_real,
+                       v_fits = (std::same_as<structure<V>, typename Of::In> && ...);
         static_assert(
             is_number, "hvp, vhp: the function should return a single Tensor of real numbers");
-        constexpr bool v_fits = std::same_as<structure<V>, typename Of::In>;
         static_assert(
             v_fits, "hvp, vhp: v must have the structure and the scalar types of the inputs");
-        return is_number && v_fits;
-    } else return false;
+        std::tuple<structure<V>...> const vector(StructureOf<V>::make(v)...);
+        if constexpr (is_number && v_fits)
+            return Of::value_and(name, f, inputs, options,
+                [&](auto const& e, auto products, auto const& in, auto const&) {
+                    if constexpr (sizeof...(V) != 0) check_sizes(name, std::get<0>(vector), in);
+                    hessian_product(e, erased(vector), products);
+                });
+    }
 }
 
 } // namespace detail
@@ -54,22 +62,11 @@ template <class F, class X, class V = X> constexpr bool check_hessian_product() 
 /// gradient along v, as a real linear map: lim (g(z + t v) - g(z))/t for real t.
 template <class F, class X, detail::StructureLike V>
 auto vhp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
-    if constexpr (detail::check_hessian_product<F, X, V>()) {
-        detail::structure<V> const vector(detail::StructureOf<V>::make(v));
-        return detail::Transform<F, X>::value_and("vhp", f, inputs, options,
-            [&](auto const& e, auto products, auto const& in, auto const&) {
-                detail::check_sizes("vhp", vector, in);
-                detail::vector_hessian_product(e, detail::erased(vector), products);
-            });
-    }
+    return detail::value_and_product("vhp", f, inputs, options, v);
 }
 /// For an input of one element: v is 1.
 template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    if constexpr (detail::check_hessian_product<F, X>())
-        return detail::Transform<F, X>::value_and(
-            "vhp", f, inputs, options, [](auto const& e, auto products, auto const&, auto const&) {
-                detail::vector_hessian_product(e, {}, products);
-            });
+    return detail::value_and_product("vhp", f, inputs, options);
 }
 
 /// f(inputs), a real scalar, and H v for the Hessian H of f, in forward mode over reverse mode: a
@@ -78,22 +75,11 @@ template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions co
 /// hook twice, hvp() once), or where second derivatives are not continuous.
 template <class F, class X, detail::StructureLike V>
 auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
-    if constexpr (detail::check_hessian_product<F, X, V>()) {
-        detail::structure<V> const vector(detail::StructureOf<V>::make(v));
-        return detail::Transform<F, X>::value_and("hvp", f, inputs, options,
-            [&](auto const& e, auto products, auto const& in, auto const&) {
-                detail::check_sizes("hvp", vector, in);
-                detail::hessian_vector_product(e, detail::erased(vector), products);
-            });
-    }
+    return detail::value_and_product("hvp", f, inputs, options, v);
 }
 /// For an input of one element: v is 1.
 template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    if constexpr (detail::check_hessian_product<F, X>())
-        return detail::Transform<F, X>::value_and(
-            "hvp", f, inputs, options, [](auto const& e, auto products, auto const&, auto const&) {
-                detail::hessian_vector_product(e, {}, products);
-            });
+    return detail::value_and_product("hvp", f, inputs, options);
 }
 
 /// hvp() and vhp() as functions: hvp(f)(x, v).

@@ -100,7 +100,7 @@ struct MapSeveral<F, Options, P, Types<Y...>, Types<L...>>
     struct Data {
         std::optional<F> f;
     };
-    static constexpr bool once_differentiable = Options::order >= 1;
+    static constexpr bool once_differentiable = Options::order >= 1, is_elementwise = true;
 
     static std::tuple<Array<Y>...> forward(Context& ctx, F const& f, Array<L> const&... x) {
         ctx.save_for_backward(x...);
@@ -248,10 +248,15 @@ auto map_expressions(F const& f, E const&... e) {
 /// Several results: expressions among the operands are computed in the same pass.
 template <class Options, class Result, class P, class F, class... X>
 auto map_several(F const& f, X const&... x) {
-    auto const results = map_expressions<Options, Result, P>(f, several_operand(x)...);
-    if constexpr (requires(Result r) { r.fill(r[0]); })
-        return std::apply([](auto const&... y) { return std::array{y...}; }, results);
-    else return results;
+    if constexpr ((EvaluatedAtOnce<X> || ...))
+        return call_at_once(
+            [&f](auto const&... all) { return map_several<Options, Result, P>(f, all...); }, x...);
+    else {
+        auto const results = map_expressions<Options, Result, P>(f, several_operand(x)...);
+        if constexpr (requires(Result r) { r.fill(r[0]); })
+            return std::apply([](auto const&... y) { return std::array{y...}; }, results);
+        else return results;
+    }
 }
 
 } // namespace xgrad::detail

@@ -68,7 +68,8 @@ public:
         else push_by_transposing(*this, zero_outputs(), tangents, results);
     }
     ForwardRule forward_rule() const noexcept override {
-        return has_jvp<F, gradient_of<V>...> ? ForwardRule::one_tangent : ForwardRule::reverse;
+        if constexpr (!has_jvp<F, gradient_of<V>...>) return ForwardRule::reverse;
+        else return F::is_elementwise ? ForwardRule::local : ForwardRule::one_tangent;
     }
 
 private:
@@ -194,11 +195,12 @@ Output call_function(Types<V...>, X&&... x) {
 ///    backward.
 ///  - optionally `using Saved = std::tuple<tensors...>` and `struct Data`: see Context.
 ///  - optionally `static constexpr bool once_differentiable = true`: backward is not
-///  differentiable.
+///    differentiable; with a jvp `is_elementwise`: results depend on arguments at the same place
+///    only, which broadcast (sparse derivatives ask for it).
 template <class F> struct Function {
     using Context = xgrad::Context<F>; // the type of the first argument of forward and backward
-    /// True in F if its backward is not differentiable.
-    static constexpr bool once_differentiable = false;
+    /// once_differentiable, is_elementwise: what F may be, see above.
+    static constexpr bool once_differentiable = false, is_elementwise = false;
 
     /// Calls forward with tensors (or expressions), numbers, strings, ..., and records one Node
     /// where a tensor requires a gradient. An argument that forward returns unchanged is returned

@@ -123,7 +123,7 @@ XGRAD_LAZY_BODY void ForwardPass::push(Index index) {
     if (moves) {
         notes_[index].begin();
         NodeLock const lock(node);
-        if (directions_ == 0 || node.forward_rule() != ForwardRule::one_tangent)
+        if (directions_ == 0 || node.forward_rule() > ForwardRule::one_tangent)
             node.pushforward(tangents.span(), notes_[index].all());
         else push_each(node, tangents.span(), notes_[index].all());
     }

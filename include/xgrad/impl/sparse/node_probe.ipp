@@ -139,8 +139,10 @@ public:
     void run(std::span<Dependence> to) {
         outputs_ = push([](std::size_t) { return 1.; });
         std::vector<Links> links(to.size());
-        bool const is_selection = is_asked_ && selects(links);
-        if (!is_selection && !(is_asked_ && adds(links))) connect(links);
+        bool const is_elementwise = node_.forward_rule() == ForwardRule::local,
+                   is_selection = is_asked_ && selects(links);
+        if (is_elementwise) connect_elements(links);
+        else if (!is_selection && !(is_asked_ && adds(links))) connect(links);
         for (std::size_t o = 0; o < to.size(); ++o)
             if (outputs_[o].defined())
                 to[o] = dependence(
@@ -287,6 +289,13 @@ private:
         return true;
     }
 
+    /// Elements at the same place of operands that broadcast.
+    void connect_elements(std::vector<Links>& links) const {
+        for (auto const* const x : from_)
+            for (std::size_t o = 0; x && o < links.size(); ++o)
+                if (outputs_[o].defined())
+                    links[o].push_back({&x->pattern, {}, places_in(x->shape, outputs_[o].shape())});
+    }
     /// All elements to all, but along axes that the Node keeps apart.
     void connect(std::vector<Links>& links) {
         for (std::size_t e = 0; e < from_.size(); ++e) {
