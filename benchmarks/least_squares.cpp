@@ -161,12 +161,19 @@ struct Parameters {
 nist::Models<D, D, D, D> const of_tensors;
 nist::Models<Jet, double, Parameters, Row> const of_jets;
 
-std::vector<double> by_xgrad(nist::Problem const& p, std::vector<double> const& start) {
+std::vector<double> by_method(
+    char const* method, nist::Problem const& p, std::vector<double> const& start) {
     D const x = D(p.x).reshape({p.predictors, p.y.size()}), y(p.y);
     auto const& model = of_tensors.all.at(p.name);
     auto const found = xg::least_squares([&](D const& b) { return D(model(b, x) - y); }, D(start),
-        {.method = "lmaccel", .ftol = 0, .xtol = 1e-14, .gtol = 0, .max_nfev = 5000});
+        {.method = method, .ftol = 0, .xtol = 1e-14, .gtol = 0, .max_nfev = 5000});
     return {found.x.data(), found.x.data() + start.size()};
+}
+std::vector<double> by_xgrad(nist::Problem const& p, std::vector<double> const& start) {
+    return by_method("lmaccel", p, start);
+}
+std::vector<double> by_lm(nist::Problem const& p, std::vector<double> const& start) {
+    return by_method("lm", p, start);
 }
 
 struct Cost final : ceres::CostFunction {
@@ -234,6 +241,7 @@ void add_rows() {
         }
     };
     count("xgrad", by_xgrad);
+    count("xgrad's lm", by_lm);
     count("Ceres", by_ceres);
 }
 void print_table() {

@@ -1,7 +1,8 @@
-// Whole Jacobians beside central differences of the same function, and Jacobians of many rows
-// beside a loop by hand.
+// Whole Jacobians beside central differences of the same function, Jacobians of many rows beside a
+// loop by hand, and sparse derivatives by a plan beside what they are derivatives of.
 #include <benchmark/benchmark.h>
 #include <xgrad/map.hpp>
+#include <xgrad/sparse.hpp>
 
 #include "table.hpp"
 
@@ -80,6 +81,43 @@ template <class F> void beside_rows_by_hand(char const* name, F f, Real const& x
     row("hand, reused", hand_reused);
 }
 
+/// The Hessian of a chain of n numbers, beside its gradient.
+void sparse_hessian(std::size_t n) {
+    auto const last = static_cast<std::ptrdiff_t>(n);
+    auto const chain = [last](Real const& a) {
+        return sum(xg::square(a(xg::slice(1, last)) - xg::square(a(xg::slice(0, last - 1)))));
+    };
+    Real const x = xg::linspace<double>(0., 1., n).requires_grad_();
+    auto const plan = std::make_shared<decltype(xg::sparsity(chain, x))>(xg::sparsity(chain, x));
+    bench::Case("sparse Hessian of a chain", n)
+        .peer("gradient", [=] { return xg::grad(chain(x), x).data()[0]; })
+        .xgrad([=] { return plan->hessian(x).data()[0]; })
+        .at_most(10);
+}
+/// The Jacobian of two chemicals that react and diffuse on a grid, as in examples/brusselator,
+/// beside the function.
+void sparse_jacobian(std::size_t side) {
+    auto const laplacian = [](Real const& u) {
+        return roll(u, 1, 0) + roll(u, -1, 0) + roll(u, 1, 1) + roll(u, -1, 1) - 4 * u;
+    };
+    auto const rates = [laplacian](Real const& state) {
+        Real const u = state(0), v = state(1);
+        Real const made = u * u * v;
+        return xg::stack({Real(3. + made - 10. * u + 5 * laplacian(u)),
+            Real(9. * u - made + 12 * laplacian(v))});
+    };
+    Real const x = Real(3. + 0.01 * xg::randn({2, side, side}));
+    auto const plan = std::make_shared<decltype(xg::sparsity(rates, x))>(xg::sparsity(rates, x));
+    bench::Case("sparse Jacobian of the Brusselator", 2 * side * side)
+        .peer("the function", [=] { return rates(x).data()[0]; })
+        .xgrad([=] { return plan->jacobian(x).data()[0]; })
+        .at_most(30);
+    bench::Case("sparse Jacobian of the Brusselator: entries", 2 * side * side)
+        .found(static_cast<double>(plan->jacobian_pattern().nonzeros()), "");
+    bench::Case("sparse Jacobian of the Brusselator: colours", 2 * side * side)
+        .found(static_cast<double>(plan->jacobian_colors()), "");
+}
+
 int main(int argc, char** argv) {
     Real const t = xg::linspace<double>(0., 4., 1000), p({1.5, 0.7, 0.4, 3., 0.2, -0.1});
     beside_differences(
@@ -112,5 +150,7 @@ int main(int argc, char** argv) {
             },
             x);
     }
+    sparse_hessian(1'000'000);
+    sparse_jacobian(64);
     return bench::run(argc, argv);
 }
