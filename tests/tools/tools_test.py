@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tools/amalgamate, tools/check_layers, tools/check, tools/size, tools/docs and benchmarks/chart, on small trees that hold the traps."""
+"""Tests of tools/amalgamate, tools/check_layers, tools/check, tools/size, tools/numbers, tools/docs and benchmarks/chart, on small trees that hold the traps."""
 
 import importlib.machinery
 import importlib.util
@@ -356,6 +356,70 @@ class Benchmarks(unittest.TestCase):
             self.assertEqual(len(named), 1, tool)
             for name in named:
                 self.assertEqual(presets[name]["cacheVariables"].get("XGRAD_BUILD_BENCHMARKS"), "ON", f"benchmarks/{tool}: {name}")
+
+
+class Numbers(unittest.TestCase):
+    """tools/numbers, on pages and records of its own."""
+
+    SPEED = {"date": "2026-01-01", "counts": {"rational": 3000}, "rows": [
+        {"subject": "graph", "case": "chain of x = sin(x): time each", "n": 1000000, "peers": {}, "xgrad": 269.4, "ratio": None, "libtorch_ns": None},
+        {"subject": "graph", "case": "chain of x = 2*x: time each", "n": 1000000, "peers": {}, "xgrad": 222.0, "ratio": None, "libtorch_ns": None},
+        {"subject": "networks", "case": "digits: ConvNet", "n": 32, "peers": {}, "xgrad": 1646572.0, "ratio": None, "libtorch_ns": 2589000.0}]}
+    COST = {"programs": {"date": "2026-01-02", "counts": {"MB of the front end": 450}, "costs": {"formula -O2": {"seconds": 6.5, "MB": 1450, "ratio": 8.96}}}}
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = pathlib.Path(directory.name)
+        self.put("docs/benchmarks.json", json.dumps(self.SPEED))
+        self.put("benchmarks/compile_cost.json", json.dumps(self.COST))
+        self.put("benchmarks/instructions.txt", "# built with GNU 12\nrational    3100\n")
+        self.put("tools/ratchets/size.txt", "# count | gate\n  460 |  420 |  370 | MB of the front end\n")
+
+    def put(self, name, text):
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def numbers(self, *options):
+        run = subprocess.run([sys.executable, str(TOOLS / "numbers"), "--project", str(self.root), *options], capture_output=True, encoding="utf-8")
+        return run.returncode, run.stdout + run.stderr
+
+    def wrong(self, page):
+        self.put("README.md", page)
+        code, output = self.numbers()
+        return output.splitlines() if code else []
+
+    def test_a_number_is_that_of_its_record_with_as_many_digits_as_it_has(self):
+        right = ("a Node takes 222<!-- speed.node.ns.least --> to 269.4<!-- speed.node.ns.most --> ns,\n"
+                 "| 1.65<!-- speed.digits.ms --> ms | 2.6<!-- speed.digits.libtorch_ms --> ms | 1.57<!-- speed.digits.libtorch --> |\n"
+                 "a formula 9.0<!-- compile.formula -O2.ratio -->x and 1.4<!-- compile.formula -O2.GB --> GB on 2026-01-02<!-- compile.date -->.\n")
+        self.assertEqual(self.wrong(right), [])
+        stale = right.replace("1.65", "1.70").replace("9.0<", "11.9<").replace("2026-01-02", "2025-12-31")
+        self.assertEqual(self.wrong(stale), [
+            "README.md:2: speed.digits.ms is 1.65 and not 1.70: tools/numbers --write",
+            "README.md:3: compile.formula -O2.ratio is 9.0 and not 11.9: tools/numbers --write",
+            "README.md:3: compile.date is 2026-01-02 and not 2025-12-31: tools/numbers --write"])
+        self.assertEqual(self.numbers("--write")[0], 0)
+        self.assertEqual((self.root / "README.md").read_text(), right)
+
+    def test_a_number_without_a_record(self):
+        self.assertEqual(self.wrong("It takes 3<!-- speed.digits.ms --> ms.\n\n`2 s`\n```\n3 s\n```\nIt takes 8 to 11 times as long, or 4x, or 1.2 s, and 2 GB.\n"), [
+            "README.md:1: speed.digits.ms is 2 and not 3: tools/numbers --write",
+            *(f"README.md:7: {what} has no key: where is it recorded?" for what in ("8 to 11 times", "4x", "1.2 s", "2 GB"))])
+        self.assertEqual(self.wrong("6 x 6 matrices, at most 8 threads, xtensor 0.24, in 54 starts\n"), [])
+        self.assertEqual(self.wrong("1<!-- speed.digits.days --> 2<!-- speed.nothing.ms --> 3<!-- compile.formula -O3.MB --> 4<!-- pictures.cat --> 5<!-- x -->\n"), [
+            "README.md:1: speed.digits.days: docs/benchmarks.json has 0 numbers for it",
+            "README.md:1: speed.nothing.ms: there is no alias nothing",
+            "README.md:1: compile.formula -O3.MB: benchmarks/compile_cost.json has no MB of formula -O3",
+            "README.md:1: pictures.cat: there is no docs/pictures/seconds.json",
+            "README.md:1: x: there is no such key"])
+
+    def test_a_record_of_programs_that_have_changed(self):
+        self.put("benchmarks/instructions.txt", "rational    2600\n")
+        self.put("tools/ratchets/size.txt", "  360 |  |  | MB of the front end\n")
+        self.assertEqual(self.wrong(""), [
+            "docs/benchmarks.json is of 2026-01-01, when the count of rational was 3,000, and now it is 2,600: measure again, benchmarks/run --publish",
+            "benchmarks/compile_cost.json is of 2026-01-02, when the count of MB of the front end was 450, and now it is 360: measure again, benchmarks/compile_cost --record"])
 
 
 class Chart(Tree):
