@@ -68,10 +68,12 @@ private:
     CachedVector<Edge> edges_;
 };
 
-/// The same values as t, made by an ErrorNode.
-XGRAD_LAZY [[gnu::cold]] AnyTensor with_error(AnyTensor const& t, Ref<Node> error);
+/// Makes the defined results those of an ErrorNode, with these edges and those of the inputs that
+/// require a gradient. Where there are none, nothing changes.
+XGRAD_LAZY [[gnu::cold]] void set_error(std::string message, CachedVector<Edge> edges,
+    std::span<AnyTensor const> inputs, std::span<AnyTensor> results);
 
-/// True where all elements of a tensor of real or complex numbers are 0.
+/// True where all elements of a tensor of real or complex numbers are 0, or there are none.
 XGRAD_LAZY [[gnu::cold]] bool is_zero(AnyTensor const& t);
 
 /// Throws where apply() computed gradients without recording them. Backward is linear in

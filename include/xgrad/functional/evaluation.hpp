@@ -97,9 +97,9 @@ struct Evaluation {
     }
 };
 /// Results that were computed without a graph: differentiating them by what their problem is made
-/// of, to which these edges lead, throws.
-XGRAD_LAZY void forbid_derivatives(std::string_view name, CachedVector<Edge> captured,
-    std::span<AnyTensor> results,
+/// of, captured or given, throws.
+XGRAD_LAZY void forbid_derivatives(std::string_view name, CachedVector<Edge> const& captured,
+    TensorSpan given, std::span<AnyTensor> results,
     std::string_view advice = "find it by argmin() or implicit() of <xgrad/implicit.hpp>, whose "
                               "solutions have them");
 

@@ -195,10 +195,9 @@ auto minimize(F&& f, X const& x0, M const& manifold, MinimizeOptions const& opti
             }();
             if (!detail::recording()) return found;
             // a manifold may have parameters, too
-            for (auto const& t : detail::erased(At(manifold.retract(start, start))))
-                if (t.requires_grad()) captured.push_back(detail::gradient_edge(t));
+            auto const point = detail::erased(At(manifold.retract(start, start)));
             tensors = detail::erased(found.x);
-            detail::forbid_derivatives("minimize", captured, tensors);
+            detail::forbid_derivatives("minimize", captured, point, tensors);
             found.x = detail::with_tensors(like, tensors);
             return found;
         }

@@ -153,10 +153,9 @@ private:
             values = detail::sparse_entries(passes, e, check_, replan_);
             if (is_nested) captured = e.captured();
         });
-        for (auto const& t : detail::erased(x))
-            if (is_nested && t.requires_grad()) captured.push_back(detail::gradient_edge(t));
-        detail::forbid_derivatives(
-            passes.transform, captured, {&values, 1}, "take jacobian() or hessian()");
+        if (is_nested)
+            detail::forbid_derivatives(passes.transform, captured, detail::erased(x), {&values, 1},
+                "take jacobian() or hessian()");
         return {passes.pattern, values.as<scalar>()};
     }
 

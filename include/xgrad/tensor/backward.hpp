@@ -96,7 +96,8 @@ XGRAD_LAZY AnyTensor delivered(
 inline bool forbids_differentiation(GradOptions const& options) noexcept {
     return differentiated && recording() && !options.create_graph.is_given();
 }
-XGRAD_LAZY [[gnu::cold]] Ref<Node> unrecorded_error(CachedVector<Edge> outputs);
+XGRAD_LAZY [[gnu::cold]] void forbid_differentiation(
+    CachedVector<Edge> const& outputs, AnyTensor& gradient);
 /// Runs the pass of grad().
 /// run_backward() whose captured gradients are contiguous.
 XGRAD_LAZY void run_to_inputs(

@@ -105,8 +105,6 @@ private:
         bool differentiable = false;
     };
 
-    XGRAD_LAZY ErrorNode* error_node(
-        std::string_view what, std::span<AnyTensor const> gradients) const;
     XGRAD_LAZY [[gnu::cold]] void find_unrecorded(
         std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
 

@@ -181,20 +181,14 @@ private:
     /// Without XGRAD_HIGHER_ORDER: the values, as results whose derivatives are an error.
     [[gnu::cold]] void apply_undifferentiable(
         std::span<AnyTensor const> gradients, std::span<AnyTensor> results) {
-        CachedVector<Edge> edges = edges_;
-        for (auto const& g : gradients)
-            if (g.defined()) edges.push_back(gradient_edge(g));
         {
             NoGradGuard const off;
             apply_fused(gradients, results);
         }
-        Ref<Node> const error(new ErrorNode(
-            name() + ": derivatives of third and higher order, and gradients of forward mode: a "
-                     "program of headers only includes <xgrad/higher_order.hpp> before any other "
-                     "header of xgrad",
-            std::move(edges)));
-        for (auto& result : results)
-            if (result.defined()) result = with_error(result, error);
+        set_error(name() + ": derivatives of third and higher order, and gradients of forward "
+                           "mode: a program of headers only includes <xgrad/higher_order.hpp> "
+                           "before any other header of xgrad",
+            edges_, gradients, results);
     }
 
     /// Recorded: replays the first backward pass on inputs of a local graph, and differentiates

@@ -39,14 +39,22 @@ XGRAD_LAZY_BODY std::vector<AnyTensor> LocalGraph::gradients(
     return results;
 }
 
-XGRAD_LAZY_BODY AnyTensor with_error(AnyTensor const& t, Ref<Node> error) {
-    AnyTensor result = alias(t);
-    result.impl().grad_fn = std::move(error);
-    result.impl().output_nr = 0;
-    return result;
+XGRAD_LAZY_BODY void set_error(std::string message, CachedVector<Edge> edges,
+    std::span<AnyTensor const> inputs, std::span<AnyTensor> results) {
+    for (auto const& t : inputs)
+        if (t.defined() && t.requires_grad()) edges.push_back(gradient_edge(t));
+    if (edges.empty()) return;
+    Ref<Node> const error(new ErrorNode(std::move(message), std::move(edges)));
+    for (auto& t : results)
+        if (t.defined()) {
+            t = alias(t);
+            t.impl().grad_fn = error;
+            t.impl().output_nr = 0;
+        }
 }
 
 XGRAD_LAZY_BODY bool is_zero(AnyTensor const& t) {
+    if (!t.defined()) return true;
     NoGradGuard const off;
     auto const values = t.impl().type->copy(t);
     auto const all_zero = [&](auto const* first) {
@@ -76,7 +84,7 @@ XGRAD_LAZY_BODY void check_recorded(Node& node, std::span<AnyTensor const> outpu
                 ones.push_back(y.defined() ? y.impl().type->filled(y.shape(), 1) : AnyTensor());
             node.apply(ones, of_ones);
         }
-        if (of_ones[k].defined() && !is_zero(of_ones[k]))
+        if (!is_zero(of_ones[k]))
             fail<GraphError>(node.name(),
                 ": its backward pass was not recorded, so that forward mode cannot use it: let it "
                 "compute with operations on tensors, or give the function a jvp");

@@ -67,16 +67,14 @@ XGRAD_LAZY_BODY void Evaluation::for_each_captured(
     }
 }
 
-XGRAD_LAZY_BODY void forbid_derivatives(std::string_view name, CachedVector<Edge> captured,
-    std::span<AnyTensor> results, std::string_view advice) {
-    if (!recording() || captured.empty()) return;
-    Ref<Node> const error(new ErrorNode(
-        message_of({name,
-            ": the result has no derivatives with respect to the tensors that the problem is made "
-            "of: detach() it, or ",
-            advice}),
-        std::move(captured)));
-    for (auto& t : results) t = with_error(t, error);
+XGRAD_LAZY_BODY void forbid_derivatives(std::string_view name, CachedVector<Edge> const& captured,
+    TensorSpan given, std::span<AnyTensor> results, std::string_view advice) {
+    if (recording())
+        set_error(message_of({name,
+                      ": the result has no derivatives with respect to the tensors "
+                      "that the problem is made of: detach() it, or ",
+                      advice}),
+            captured, given, results);
 }
 
 } // namespace xgrad::detail

@@ -101,19 +101,15 @@ protected:
     void forbid_differentiation() {
         auto const& call = now_.call;
         Evaluation const e{"least_squares", false, false, call.inputs, call.outputs, call.before};
-        auto captured = e.captured();
-        auto const depends_on = [&](TensorSpan all) {
-            for (auto const& t : all)
-                if (t.requires_grad()) captured.push_back(gradient_edge(t));
-        };
-        depends_on(options_.lower.tensors());
-        depends_on(options_.upper.tensors());
-        if (!options_.fixed.tensors().empty()) depends_on(x0_);
+        auto const captured = e.captured();
+        Tensors given = options_.lower.tensors();
+        for (auto const& t : options_.upper.tensors()) given.push_back(t);
+        if (!options_.fixed.tensors().empty()) given.insert(given.end(), x0_.begin(), x0_.end());
         for (auto* all : {&result_.x, &result_.fun, &result_.grad})
-            forbid_derivatives("least_squares", captured, *all);
-        result_.covariance = [captured, of = std::move(result_.covariance)](auto const& variance) {
+            forbid_derivatives("least_squares", captured, given, *all);
+        result_.covariance = [=, of = std::move(result_.covariance)](auto const& variance) {
             Tensors all{of(variance)};
-            forbid_derivatives("covariance", captured, all);
+            forbid_derivatives("covariance", captured, given, all);
             return all[0].as<double>();
         };
     }

@@ -82,12 +82,13 @@ XGRAD_LAZY_BODY AnyTensor delivered(
     return gradient;
 }
 
-XGRAD_LAZY_BODY Ref<Node> unrecorded_error(CachedVector<Edge> outputs) {
-    return Ref<Node>(new ErrorNode(
-        "grad: this gradient was computed without a graph inside of a function, or of a pass, that "
-        "is differentiated itself. Give .create_graph = true to "
-        "differentiate it as well, or .create_graph = false to take it for a constant",
-        std::move(outputs)));
+XGRAD_LAZY_BODY void forbid_differentiation(
+    CachedVector<Edge> const& outputs, AnyTensor& gradient) {
+    set_error(
+        "grad: this gradient was computed without a graph inside of a function, or of a pass, "
+        "that is differentiated itself. Give .create_graph = true to differentiate it as "
+        "well, or .create_graph = false to take it for a constant",
+        outputs, {}, {&gradient, 1});
 }
 
 XGRAD_LAZY_BODY void run_to_inputs(
@@ -110,9 +111,7 @@ XGRAD_LAZY_BODY void run_grad(
         return;
     CachedVector<Edge> edges;
     for (auto const& root : roots) edges.push_back(root.edge);
-    auto const error = unrecorded_error(std::move(edges));
-    for (auto& capture : captures)
-        if (capture.gradient.defined()) capture.gradient = with_error(capture.gradient, error);
+    for (auto& capture : captures) forbid_differentiation(edges, capture.gradient);
 }
 
 } // namespace xgrad::detail
@@ -192,12 +191,9 @@ XGRAD_LAZY_BODY std::vector<AnyTensor> batched_grad(
     auto batched = std::exchange(options.gradients, {});
     std::size_t const rows = batch_size(outputs, batched);
     bool const keep_graph = options.retain_graph.value_or(options.create_graph);
-    Ref<Node> error;
-    if (forbids_differentiation(options)) {
-        CachedVector<Edge> edges;
+    CachedVector<Edge> edges;
+    if (forbids_differentiation(options))
         for (auto const& output : outputs) edges.push_back(output.edge());
-        error = unrecorded_error(std::move(edges));
-    }
     PassMode const mode(options.create_graph);
     GradOptions one{.create_graph = options.create_graph, .allow_unused = true};
     std::vector<std::optional<RowStack>> stacks(inputs.size());
@@ -222,7 +218,7 @@ XGRAD_LAZY_BODY std::vector<AnyTensor> batched_grad(
                                     : rows    ? AnyTensor()
                                               : inputs[i].type()->filled(shape, 0),
             inputs[i].type(), shape, options));
-        if (error && results[i].defined()) results[i] = with_error(results[i], error);
+        forbid_differentiation(edges, results[i]);
     }
     return results;
 }

@@ -151,11 +151,10 @@ XGRAD_LAZY_BODY void AnyFunctionNode::check_number_of_gradients(
 
 XGRAD_LAZY_BODY void AnyFunctionNode::forbid_differentiation(
     std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const {
-    Ref<Node> const error(error_node(
-        "trying to differentiate twice a function that was marked with once_differentiable",
-        gradients));
-    for (auto& result : results)
-        if (result.defined()) result = with_error(result, error);
+    set_error(
+        message_of({function_,
+            ": trying to differentiate twice a function that was marked with once_differentiable"}),
+        edges_, gradients, results);
 }
 
 XGRAD_LAZY_BODY void AnyFunctionNode::forbid_unrecorded(
@@ -166,14 +165,6 @@ XGRAD_LAZY_BODY void AnyFunctionNode::forbid_unrecorded(
     if (std::ranges::any_of(results, is_constant)) find_unrecorded(gradients, results, backward);
 }
 
-XGRAD_LAZY_BODY ErrorNode* AnyFunctionNode::error_node(
-    std::string_view what, std::span<AnyTensor const> gradients) const {
-    CachedVector<Edge> edges(edges_);
-    for (auto const& g : gradients)
-        if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
-    return new ErrorNode(std::string(function_) + ": " + std::string(what), std::move(edges));
-}
-
 XGRAD_LAZY_BODY void AnyFunctionNode::find_unrecorded(
     std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
     LocalGraph graph;
@@ -181,16 +172,14 @@ XGRAD_LAZY_BODY void AnyFunctionNode::find_unrecorded(
     for (auto& g : incoming)
         if (g.defined()) g = graph.input(g, {});
     backward(*this, incoming, again);
-    for (std::size_t k = 0; k < results.size(); ++k) {
-        if (!results[k].defined() || results[k].requires_grad() ||
-            (again[k].defined() && again[k].requires_grad()) || is_zero(results[k]))
-            continue;
-        results[k] = with_error(results[k],
-            Ref<Node>(error_node("its backward was not recorded, so that it cannot be "
-                                 "differentiated: let it compute with operations on tensors, "
-                                 "or mark the function with once_differentiable",
-                gradients)));
-    }
+    auto const is_recorded = [](AnyTensor const& t) { return t.defined() && t.requires_grad(); };
+    for (std::size_t k = 0; k < results.size(); ++k)
+        if (!is_recorded(results[k]) && !is_recorded(again[k]) && !is_zero(results[k]))
+            set_error(message_of({function_,
+                          ": its backward was not recorded, so that it cannot be differentiated: "
+                          "let it compute with operations on tensors, or mark the function with "
+                          "once_differentiable"}),
+                edges_, gradients, results.subspan(k, 1));
 }
 
 XGRAD_LAZY_BODY std::size_t AnyFunctionNode::find(Tensors const& all, AnyTensor const& t) {

@@ -215,9 +215,4 @@ XGRAD_FUNCTION Tensors Gradcheck::zero_seeds(Tensors const& y) {
     return zeros;
 }
 
-XGRAD_FUNCTION bool Gradcheck::is_zero(AnyTensor const& t) {
-    return !t.defined() ||
-           std::ranges::all_of(numbers_of(t, t.numel()), [](auto z) { return z == 0.; });
-}
-
 } // namespace xgrad::detail
