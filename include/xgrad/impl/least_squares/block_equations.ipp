@@ -87,17 +87,27 @@ public:
     /// Makes a number 0 in all solutions. Nothing is coupled with it.
     void leave_out(std::size_t i) { values_[diagonal_[i]] = 1; }
 
-    /// Computes U for these numbers added to the diagonal; where it iterates, only the rows that
-    /// are eliminated first, and the factors of the diagonal blocks of what they leave.
+    /// Computes U for these numbers added to the diagonal. Where it iterates, the rows that are not
+    /// eliminated first have an incomplete factor, without blocks that the pattern lacks: the
+    /// diagonal is made larger until all pivots are positive.
     void factor(std::vector<double> damping) {
-        factors_ = values_;
         damping_ = std::move(damping);
-        for (std::size_t i = 0; i < numbers_; ++i) factors_[diagonal_[i]] += damping_[i];
-        dependent_ = 0;
-        for (std::size_t p = 0; p < at_.size(); ++p) {
-            factor_panel(p);
-            if (!iterates_ || p < eliminated_) eliminate(p);
-        }
+        double more = 0;
+        do {
+            factors_ = values_;
+            dependent_ = 0;
+            is_indefinite_ = false;
+            for (std::size_t p = 0; p < at_.size(); ++p) {
+                for (std::size_t i = at_[p]; i < at_[p] + pattern_.width[p]; ++i)
+                    factors_[diagonal_[i]] =
+                        (factors_[diagonal_[i]] + damping_[i]) * (1 + (p < eliminated_ ? 0 : more));
+            }
+            for (std::size_t p = 0; p < at_.size(); ++p) {
+                factor_panel(p);
+                eliminate(p);
+            }
+            more = more > 0 ? 4 * more : 1e-3;
+        } while (iterates_ && is_indefinite_ && more < 1e6);
     }
     /// Replaces the right side x by the solution.
     void solve(std::vector<double>& x, double tolerance) const {
@@ -118,6 +128,7 @@ private:
             // What depends on numbers before it stays as it is: 1 / infinity is 0.
             bool const depends = !(row[k] > rounding() * all);
             dependent_ += depends;
+            is_indefinite_ |= depends && p >= eliminated_ && all > 0;
             row[k] = depends ? std::numeric_limits<double>::infinity() : std::sqrt(row[k]);
             double const inverse = 1 / row[k];
             for (std::size_t j = k + 1; j < stride; ++j) row[j] *= inverse;
@@ -137,12 +148,16 @@ private:
         for (std::size_t a = pattern_.first[p] + 1; a < end; ++a) {
             std::size_t const to = columns[a];
             Panel const left{u + pattern_.offset[a], stride, pattern_.width[to]};
-            for (std::size_t b = a; b < end && (b == a || !iterates_);) {
+            for (std::size_t b = a; b < end;) {
                 // Blocks that stand side by side here and there are one.
                 std::size_t const first = b, entry = pattern_.find(to, columns[b]);
+                if (iterates_ && !pattern_.has(to, entry, columns[b])) {
+                    ++b;
+                    continue;
+                }
                 Panel right{u + pattern_.offset[b], stride, 0};
                 do right.width += pattern_.width[columns[b++]];
-                while (b < end && !iterates_ && entry + (b - first) < pattern_.first[to + 1] &&
+                while (b < end && entry + (b - first) < pattern_.first[to + 1] &&
                        columns[entry + (b - first)] == columns[b]);
                 add_product<true>(factors_.data() + pattern_.place(to, entry), pattern_.stride[to],
                     left, right, pattern_.width[p]);
@@ -191,7 +206,7 @@ private:
     }
 
     /// Solves S x = b for the blocks that are not eliminated first, in place; preconditioned by the
-    /// diagonal blocks of S.
+    /// incomplete factor of S.
     void conjugate_gradients(std::vector<double>& solution, double tolerance) const {
         std::size_t const count = at_.size();
         std::vector<double> left(numbers_), x(numbers_), z(numbers_), along(numbers_), image;
@@ -199,10 +214,8 @@ private:
             std::copy_n(solution.data() + at_[p], pattern_.width[p], left.data() + at_[p]);
         auto const precondition = [&] {
             z = left;
-            for (std::size_t p = eliminated_; p < count; ++p) {
-                solve_diagonal(p, z.data());
-                solve_diagonal_back(p, z.data());
-            }
+            for (std::size_t p = eliminated_; p < count; ++p) substitute(p, z.data());
+            for (std::size_t p = count; p-- > eliminated_;) substitute_back(p, z.data());
             return dot_product(left.data(), z.data(), numbers_);
         };
         double square = precondition();
@@ -251,7 +264,7 @@ private:
     BlockPattern pattern_;
     std::vector<std::size_t> at_, diagonal_; // of blocks in vectors; of numbers in values_
     std::size_t numbers_ = 0, eliminated_ = 0, dependent_ = 0;
-    bool iterates_ = false;
+    bool iterates_ = false, is_indefinite_ = false;
     std::vector<double> values_, factors_, damping_;
 };
 

@@ -51,6 +51,10 @@ struct BlockPattern {
                 static_cast<BlockIndex>(q)) -
             begin);
     }
+    /// Whether an entry that find() returned is block (p, q).
+    bool has(std::size_t p, std::size_t entry, std::size_t q) const {
+        return entry < first[p + 1] && column[entry] == q;
+    }
     /// Where the block of an entry of row p begins.
     std::size_t place(std::size_t p, std::size_t entry) const { return panel[p] + offset[entry]; }
 
