@@ -174,6 +174,79 @@ TEST_CASE("by rows: several rows of one parameter, as in a graph of poses") {
     }
 }
 
+TEST_CASE("by rows: a chain of poses with few closures, by conjugate gradients") {
+    using namespace by_rows_test;
+    // Preconditioned by an incomplete factor of the chain they take few iterations.
+    std::vector<std::int64_t> ends;
+    for (std::int64_t i = 0; i + 1 < 300; ++i) {
+        ends.insert(ends.end(), {i, i + 1});
+        if (i % 50 == 0) ends.insert(ends.end(), {i, i + 49});
+    }
+    auto const m = static_cast<std::ptrdiff_t>(ends.size() / 2);
+    D const truth = scattered({300, 2}, 1.), noise = 0.01 * scattered({ends.size() / 2, 2}, 2.);
+    auto const between = [](D const& pair) {
+        D const x = pair(all, 1) - pair(all, 0);
+        return D(x + 0.1 * sin(x));
+    };
+    I const index = reshape(I(ends), {m, 2});
+    D const measured = between(xg::detail::indexed_rows(truth, index)) + noise;
+    auto const f = xg::by_rows([&](D const& pair) { return D(between(pair) - measured); }, index);
+    auto options = tight("lm", "cholesky");
+    options.fixed = xg::zeros({300, 2});
+    D fixed = xg::zeros({300, 2});
+    fixed.mutable_data()[0] = fixed.mutable_data()[1] = 1;
+    options.fixed = fixed;
+    auto const wanted = xg::least_squares(f, truth, options);
+    options.linear_solver = "cg";
+    auto const r = xg::least_squares(f, truth, options);
+    CHECK(r.success);
+    CHECK(r.cost == doctest::Approx(wanted.cost).epsilon(1e-9));
+    CHECK(difference(r.x, wanted.x) < 1e-6);
+    CHECK(r.nit < 15);
+}
+
+TEST_CASE("by rows: the slope of fixed numbers, and a free scale, as in the dense solver") {
+    using namespace by_rows_test;
+    // Directions to points from stations, of which the first is fixed: the scale is free.
+    std::vector<std::int64_t> station, point;
+    for (std::int64_t p = 0; p < 20; ++p)
+        for (std::int64_t s = 0; s < 5; ++s) {
+            station.push_back(s);
+            point.push_back(p);
+        }
+    D const stations = scattered({5, 2}, 1.), points = scattered({20, 2}, 2.) + D({0., 6.});
+    D const noise = 1e-3 * scattered({100}, 3.);
+    I const s_index(station), p_index(point);
+    auto const slope = [](D const& s, D const& p) {
+        return D((p(all, 0) - s(all, 0)) / (p(all, 1) - s(all, 1)));
+    };
+    D const measured =
+        slope(index_select(stations, 0, s_index), index_select(points, 0, p_index)) + noise;
+    auto const f = xg::by_rows(
+        [&](D const& s, D const& p) { return D(slope(s, p) - measured); }, s_index, p_index);
+    D fixed = xg::zeros({5, 2});
+    fixed.mutable_data()[0] = fixed.mutable_data()[1] = 1;
+    for (bool const is_free : {true, false}) {
+        for (std::size_t const i : {2u, 3u}) fixed.mutable_data()[i] = is_free ? 0 : 1;
+        xg::LeastSquaresOptions options;
+        options.fixed = std::tuple(fixed, D(0.));
+        auto const start = std::tuple(stations, points);
+        auto const wanted = xg::least_squares(dense(f), start, options);
+        auto const r = xg::least_squares(f, start, options);
+        CHECK(difference(std::get<0>(r.grad), std::get<0>(wanted.grad)) < 1e-5);
+        CHECK((max(abs(std::get<0>(r.grad)(1))).item() > 1e-5) == !is_free);
+        if (is_free) {
+            std::string const message =
+                "covariance: the Jacobian has rank 47 for 48 parameters: some are not determined";
+            CHECK_THROWS_WITH_AS(
+                static_cast<void>(wanted.covariance()), message.c_str(), xg::Error);
+            CHECK_THROWS_WITH_AS(static_cast<void>(r.covariance()), message.c_str(), xg::Error);
+        } else
+            CHECK(difference(r.covariance(), wanted.covariance()) <
+                  1e-5 * max(wanted.covariance()).item());
+    }
+}
+
 TEST_CASE("by rows: complex numbers, single precision, and no observations") {
     using namespace by_rows_test;
     // z(i, j) = u(i) conj(v(j)) for some pairs, where u(0) = 1

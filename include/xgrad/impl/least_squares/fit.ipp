@@ -231,6 +231,10 @@ private:
     LeastSquaresSolution finish() {
         result_.x = written_reals(x0_, now_.x.data());
         result_.fun = written_reals(now_.call.outputs, now_.values.data());
+        if (!rows_ && !cg_ && !options_.fixed.tensors().empty()) { // whose columns are left out
+            weighted_ = now_.weighted;
+            Linearization(now_).pull(weighted_.data(), gradient_.data());
+        }
         result_.grad = written_reals(x0_, gradient_.data());
         result_.cost = now_.cost;
         result_.optimality = optimality_;
@@ -241,9 +245,17 @@ private:
             if (!variance && m <= numbers.size())
                 fail("covariance: ", m, " residuals for ", numbers.size(),
                     " parameters leave no degree of freedom: give the variance");
-            if (inverse.size() != numbers.size() * numbers.size())
-                fail("covariance: the Jacobian has rank ", solver->rank().first, " for ",
-                    solver->rank().second, " parameters: some are not determined");
+            std::size_t const k = numbers.size();
+            bool is_regular = inverse.size() == k * k;
+            // |J v|^2 is v[i] for column i of the inverse, unless that is made of rounding errors.
+            for (std::size_t i = 0; is_regular && i < k; ++i) {
+                std::span const v(inverse.data() + i * k, k);
+                is_regular = 2 * solver->squared_image(v) >= v[i];
+            }
+            auto const [rank, columns] = solver->rank();
+            if (!is_regular)
+                fail("covariance: the Jacobian has rank ", std::min(rank, columns - 1), " for ",
+                    columns, " parameters: some are not determined");
             double const s2 =
                 variance ? *variance : squares / static_cast<double>(m - numbers.size());
             Array<double> all(Shape{n, n}, 0.);

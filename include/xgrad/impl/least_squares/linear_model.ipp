@@ -163,8 +163,10 @@ protected:
     bool full_step() {
         if (solved_ && has_full_factors_) return is_full_;
         has_full_factors_ = solved_ = is_full_ = true;
-        is_regular_ = solver_->solve(0, D_, newton_);
-        if (is_regular_) return true;
+        // Normal equations of rows that are singular once stay so: that spares their factors.
+        is_regular_ = (is_regular_ || !rows_) && solver_->solve(0, D_, newton_);
+        if (is_regular_ || options_.method == LeastSquaresMethod::gauss_newton)
+            return is_full_ = is_regular_;
         for (std::size_t i = 0; i < other_.size(); ++i) other_[i] = weight_[i] > 0 ? weight_[i] : 1;
         return is_full_ = solver_->solve(1e-12, other_, newton_);
     }
@@ -254,7 +256,7 @@ protected:
     double radius_ = 0;              // the largest |D d|; 0 before the first step
     double multiplier_ = 0;          // of D^2 in the last step
     // newton_ is that of now_; it was found; without a multiplier; and the solver has its factors.
-    bool solved_ = false, is_full_ = false, is_regular_ = false, has_full_factors_ = false;
+    bool solved_ = false, is_full_ = false, is_regular_ = true, has_full_factors_ = false;
     std::shared_ptr<StepSolver> solver_;
     std::shared_ptr<CgSolver> cg_; // the same, where it is one
 };
