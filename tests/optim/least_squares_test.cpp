@@ -264,6 +264,83 @@ TEST_CASE("single precision, structures and the callback") {
     CHECK(r.message.starts_with("converged: "));
 }
 
+TEST_CASE("the residual is called max_nfev times at most, and no rejected point again") {
+    // Plateaus and narrow valleys, so that steps are rejected.
+    auto const f = [](D const& x) {
+        return std::tuple(
+            D(100. * (x(1) - square(x(0)))), D(exp(2. * x(0)) - 1.), D(sin(5. * x(1)) + x(0)));
+    };
+    for (auto const* method : {"lm", "lmaccel", "dogleg", "gauss_newton"}) {
+        CAPTURE(std::string(method));
+        for (std::size_t limit = 1; limit < 30; ++limit) {
+            std::vector<std::pair<double, double>> points;
+            auto const r = xg::least_squares(
+                [&](D const& x) {
+                    points.emplace_back(x(0).item(), x(1).item());
+                    return f(x);
+                },
+                D({-3., 8.}), {.method = method, .max_nfev = limit});
+            CHECK(r.nfev <= limit);
+            CHECK(r.nfev == points.size());
+            for (std::size_t i = 0; i < points.size(); ++i)
+                for (std::size_t j = 0; j < i; ++j) CHECK(points[i] != points[j]);
+        }
+    }
+    std::size_t calls = 0;
+    xg::least_squares(
+        [&](Z const& z) { return ++calls, Z(z * z - 1.); }, Z({C(2, 1)}), {.max_nfev = 1});
+    CHECK(calls == 1);
+}
+
+TEST_CASE("a callback that returns false ends the fit") {
+    auto const f = [](D const& x) { return D(exp(x) - 2.); };
+    for (std::size_t const last : {1u, 3u}) {
+        auto const r = xg::least_squares(f, D({3., -1.}),
+            {.callback = [&](xg::LeastSquaresStep const& s) { return s.nit < last; }});
+        CHECK(r.nit == last);
+        CHECK_FALSE(r.success);
+        CHECK(r.message == "not converged: the callback returned false");
+    }
+    std::function<void(xg::LeastSquaresStep const&)> none;
+    CHECK(xg::least_squares(f, D({3., -1.}), {.callback = none}).success);
+}
+
+TEST_CASE("starts: expressions, lists of numbers, and numbers") {
+    auto const f = [](D const& x) { return D(x * x - 2.); };
+    D const x({1., 2.});
+    D const root = xg::zeros<double>({2}) + std::sqrt(2.);
+    auto const r = xg::least_squares(f, 2. * x, exact());
+    static_assert(std::same_as<decltype(r.x), D>);
+    CHECK(largest(r.x - root) < 1e-12);
+    CHECK(largest(xg::least_squares(f, {1., 2.}, exact()).x - root) < 1e-12);
+    CHECK(largest(xg::least_squares(f, {1., 2.}).x - root) < 1e-6);
+    CHECK(xg::least_squares(f, 2., exact()).x.item() == doctest::Approx(std::sqrt(2.)));
+    auto const rows = xg::by_rows(f, xg::Tensor<std::int64_t>({0, 1}));
+    CHECK(largest(xg::least_squares(rows, 2. * x).x - root) < 1e-6);
+    CHECK(largest(xg::least_squares(rows, {1., 2.}).x - root) < 1e-6);
+}
+
+TEST_CASE("the gradient of fixed parameters is the slope of the cost") {
+    D const t({0., 1., 2., 3.}), y({5.1, 3.2, 1.9, 1.3});
+    auto const f = [&](D const& p) { return D(p(0) * exp(-p(1) * t) + p(2) - y); };
+    for (auto const* solver : solvers) {
+        CAPTURE(std::string(solver));
+        auto const r = xg::least_squares(
+            f, D({5., 0.5, 1.}), {.linear_solver = solver, .fixed = D({0., 0., 1.})});
+        CHECK(std::abs(r.grad(0).item()) < 1e-3);
+        CHECK(r.grad(2).item() == doctest::Approx(sum(r.fun).item()).epsilon(1e-10));
+        CHECK(std::abs(r.grad(2).item()) > 0.1);
+        CHECK(r.optimality < 1e-3); // of free parameters
+        // A parameter that a bound holds has the variance of a fixed one.
+        auto const bounded = xg::least_squares(
+            f, D({5., 0.5, 1.}), {.linear_solver = solver, .lower = D({-9., -9., 1.})});
+        CHECK(bounded.x(2).item() == 1);
+        if (std::string(solver) == "cg") continue;
+        CHECK(bounded.covariance()(2, 2).item() == 0);
+        CHECK(largest(bounded.covariance() - r.covariance()) < 1e-5);
+    }
+}
+
 TEST_CASE("errors of least_squares") {
     auto const f = [](D const& x) { return D(x - 1.); };
     D const x({0., 2.});
@@ -295,6 +372,12 @@ TEST_CASE("errors of least_squares") {
         "least_squares: holomorphic = true, and the derivative at the start is not: the residual "
         "takes conj, abs or a part of a parameter",
         xg::Error);
+    for (auto const& options : {xg::LeastSquaresOptions{.lower = -5., .holomorphic = true},
+             xg::LeastSquaresOptions{.linear_solver = "cg", .holomorphic = true}})
+        CHECK_THROWS_WITH_AS(
+            xg::least_squares([](Z const& y) { return Z(y * conj(y)); }, z, options),
+            doctest::Contains("holomorphic = true, and the derivative at the start is not"),
+            xg::Error);
     std::size_t const nfev =
         xg::least_squares([](Z const& y) { return Z(y - 1.); }, z, {.holomorphic = true}).nfev;
     CHECK(nfev + 1 == xg::least_squares([](Z const& y) { return Z(y - 1.); }, z).nfev);

@@ -44,7 +44,7 @@ constexpr std::string_view choice_names(LeastSquaresMethod) {
 ///   depends on others. Not by rows.
 /// - cholesky: by the normal equations: faster, and half as many digits. By rows they are sparse.
 /// - cg: by conjugate gradients with products J v and J^H w; no Jacobian is stored. By rows on the
-///   Schur complement, preconditioned by its diagonal blocks.
+///   Schur complement, preconditioned by its incomplete Cholesky factor.
 enum class NormalSolver { automatic, qr, cholesky, cg };
 constexpr std::string_view choice_names(NormalSolver) {
     return "linear_solver: automatic qr cholesky cg";
@@ -84,6 +84,24 @@ struct LeastSquaresStep {
     bool accepted;        // false where the cost did not decrease enough
 };
 
+/// A function that is called after each step. Where it returns false, the fit ends.
+template <class Step> class StepCallback {
+public:
+    StepCallback() = default;
+    template <std::invocable<Step const&> F> StepCallback(F f) {
+        if constexpr (requires { f == nullptr; })
+            if (f == nullptr) return;
+        call_ = [f = std::move(f)](Step const& step) mutable {
+            if constexpr (std::same_as<std::invoke_result_t<F&, Step const&>, bool>) return f(step);
+            else return f(step), true;
+        };
+    }
+    bool operator()(Step const& step) const { return !call_ || call_(step); }
+
+private:
+    std::function<bool(Step const&)> call_;
+};
+
 /// Options of least_squares(), with SciPy's names.
 struct LeastSquaresOptions {
     Choice<LeastSquaresMethod> method = LeastSquaresMethod::lm;   // see there
@@ -108,7 +126,7 @@ struct LeastSquaresOptions {
     /// taken: a step solves for n complex numbers in the place of 2 n real ones. Without a value it
     /// is measured once, at a point beside the start; true is checked at the start.
     std::optional<bool> holomorphic = {};
-    std::function<void(LeastSquaresStep const&)> callback = {}; // called after each step
+    StepCallback<LeastSquaresStep> callback = {}; // called after each step; false ends the fit
 };
 
 namespace detail {
@@ -138,7 +156,7 @@ LeastSquaresSolution minimize_squares(std::function<ResidualCall(TensorSpan)> co
 template <class X, class R> struct LeastSquaresResult {
     X x;                 // the parameters
     R fun;               // the residuals there
-    X grad;              // the gradient of the cost
+    X grad;              // the gradient of the cost, also for fixed parameters
     double cost;         // half the sum of squared moduli, or of losses
     double optimality;   // the largest element of the gradient of free parameters
     std::size_t nfev;    // calls of the residual
@@ -150,7 +168,8 @@ template <class X, class R> struct LeastSquaresResult {
     /// The covariance of the parameters, s^2 (J^T J)^-1, for residuals whose real numbers are
     /// independent with the variance s^2: the given one, or the sum of squares divided by the
     /// degrees of freedom. A complex parameter has two rows and columns, for its real and its
-    /// imaginary part; those of fixed parameters are 0. With a loss J has its weights.
+    /// imaginary part; those of fixed parameters, and of those that a bound holds, are 0. With a
+    /// loss J has its weights.
     Tensor<double> covariance(std::optional<double> variance = {}) const {
         return covariance_(variance);
     }
@@ -159,33 +178,44 @@ template <class X, class R> struct LeastSquaresResult {
 };
 
 /// Minimises half the sum of |r|^2 over all residuals r of residual(x), from x0 on. `x0` is a
-/// Tensor or a structure of tensors, real and complex; the residual returns any structure. A step
-/// solves the linear least squares problem of the Jacobian J, which comes from forward mode with
-/// eight tangents in a pass, or from reverse mode where there are fewer residuals than parameters.
-/// A residual r that is not holomorphic has J d + K conj(d) = -r to solve, in real numbers.
+/// Tensor, an expression, a number, or a structure of tensors, real and complex; the residual
+/// returns any structure. A step solves the linear least squares problem of the Jacobian J, which
+/// comes from forward mode with eight tangents in a pass, or from reverse mode where there are
+/// fewer residuals than parameters. A residual r that is not holomorphic has J d + K conj(d) = -r
+/// to solve, in real numbers.
 template <class F, class X>
 auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        using Result = detail::structure<typename Of::Result>;
-        static_assert(detail::all_differentiable<Result>,
-            "least_squares: the residual must return tensors of real or complex numbers");
-        typename Of::In const like(detail::StructureOf<X>::make(x0));
-        std::optional<Result> fun;
-        auto const call = [&](detail::TensorSpan x) {
-            return Of::run("least_squares", residual, detail::with_tensors(like, x),
-                {.create_graph = false}, [&](auto const& e, auto const&, auto const& out) {
-                    if (!fun) fun.emplace(detail::without_tensors(out));
-                    return detail::ResidualCall{
-                        detail::listed(e.inputs), detail::listed(e.outputs), e.before};
-                });
-        };
-        auto s = detail::minimize_squares(call, detail::erased(like), options);
-        return LeastSquaresResult<typename Of::In, Result>{detail::with_tensors(like, s.x),
-            detail::with_tensors(*fun, s.fun), detail::with_tensors(like, s.grad), s.cost,
-            s.optimality, s.nfev, s.njev, s.nit, s.success, std::move(s.message),
-            std::move(s.covariance)};
+    if constexpr (detail::TransformInput<X> &&
+                  !std::same_as<X, std::decay_t<decltype(detail::tensor_input(x0))>>)
+        return least_squares(std::forward<F>(residual), detail::tensor_input(x0), options);
+    else {
+        using Of = detail::Transform<F, X>;
+        if constexpr (Of::fits) {
+            using Result = detail::structure<typename Of::Result>;
+            static_assert(detail::all_differentiable<Result>,
+                "least_squares: the residual must return tensors of real or complex numbers");
+            std::optional<Result> fun;
+            auto const call = [&](detail::TensorSpan x) {
+                return Of::run("least_squares", residual, detail::with_tensors(x0, x),
+                    {.create_graph = false}, [&](auto const& e, auto const&, auto const& out) {
+                        if (!fun) fun.emplace(detail::without_tensors(out));
+                        return detail::ResidualCall{
+                            detail::listed(e.inputs), detail::listed(e.outputs), e.before};
+                    });
+            };
+            auto s = detail::minimize_squares(call, detail::erased(x0), options);
+            return LeastSquaresResult<X, Result>{detail::with_tensors(x0, s.x),
+                detail::with_tensors(*fun, s.fun), detail::with_tensors(x0, s.grad), s.cost,
+                s.optimality, s.nfev, s.njev, s.nit, s.success, std::move(s.message),
+                std::move(s.covariance)};
+        }
     }
+}
+/// From a list of numbers: least_squares(f, {1., 2.}).
+template <class F>
+auto least_squares(
+    F&& residual, std::initializer_list<double> x0, LeastSquaresOptions const& options = {}) {
+    return least_squares(std::forward<F>(residual), Tensor<double>(x0), options);
 }
 
 } // namespace xgrad

@@ -206,9 +206,11 @@ private:
             last_length_ = length;
             linearize();
         }
-        if (options_.callback)
-            options_.callback(
-                {result_.nit + 1, result_.nfev, now_.cost, optimality_, damping, length, accepted});
+        if (!options_.callback({result_.nit + 1, result_.nfev, now_.cost, optimality_, damping,
+                length, accepted})) {
+            result_.message = "not converged: the callback returned false";
+            return;
+        }
         if (!std::isfinite(optimality_)) return;
         if (stands && std::ranges::find(is_blocked_, true) != is_blocked_.end()) linearize();
         if (small_change || small_step || stands)
