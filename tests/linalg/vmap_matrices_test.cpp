@@ -25,6 +25,7 @@ TEST_CASE("vmap: matrices") {
     CHECK_LOOP(einsum("ij,jk", x, b), m);
     CHECK_LOOP(einsum("...j,jk->...k", x, b), m);
     CHECK_LOOP(tensordot(x, b, 1), m);
+    CHECK_LOOP2(kron(x, y), m, v);
 }
 
 TEST_CASE("vmap: decompositions and solves") {

@@ -242,7 +242,7 @@ template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const&
 /// Sums over the axes along which `shape` was broadcast to that of x.
 template <Operand X> auto sum_to(X const& x, Shape const& shape) {
     auto const& from = x.shape();
-    if (from == shape) return x;
+    if (from == shape) return materialize_expression(x);
     if (!detail::broadcasts_to(shape, from))
         detail::fail<ShapeError>(
             "sum_to: an array of shape ", from, " was not broadcast from shape ", shape);

@@ -22,7 +22,7 @@ void add_matrices(Catalogue& all) {
     REAL2("n,k", "k,m", xg::einsum("ij,jk->ki", a, b));
     REAL2("n,k", "n,k", xg::einsum("ij,ij->i", a, b) + xg::einsum("ij,ij", a, b));
     REAL2("n,k", "k,m", xg::tensordot(a, b, 1));
-    REAL2_T("2", "n,2", xg::kron(a, b));
+    REAL2("2", "n,2", xg::kron(a, b));
     COMPLEX2("n,k", "k,m", matmul(a, b));
     COMPLEX2("n", "n", xg::dot(a, b) + xg::vdot(a, b) * 2.);
     COMPLEX2("n", "m", xg::outer(a, b) + matmul(xg::unsqueeze(a, 1), xg::unsqueeze(conj(b), 0)));
