@@ -90,11 +90,7 @@ struct Evaluation {
     /// Calls f for each edge that leads from what the call has recorded to a tensor that the
     /// function captures. f may change the edge.
     XGRAD_LAZY void for_each_captured(std::function<void(Edge const&)> const& f) const;
-    CachedVector<Edge> captured() const {
-        CachedVector<Edge> edges;
-        for_each_captured([&](Edge const& edge) { edges.push_back(edge); });
-        return edges;
-    }
+    XGRAD_LAZY CachedVector<Edge> captured() const;
 };
 /// Results that were computed without a graph: differentiating them by what their problem is made
 /// of, captured or given, throws.

@@ -48,14 +48,14 @@ XGRAD_LAZY_BODY void become_values(bool create_graph, std::span<AnyTensor> outpu
 
 XGRAD_LAZY_BODY void Evaluation::for_each_captured(
     std::function<void(Edge const&)> const& f) const {
-    std::unordered_map<Node const*, bool> seen;
+    std::unordered_map<Node const*, std::size_t> seen; // a type that ForwardPass has, too
     std::vector<Node const*> path;
-    for (auto const& x : inputs) seen[gradient_edge(x).function.get()] = true;
+    for (auto const& x : inputs) seen[gradient_edge(x).function.get()] = 1;
     auto const follow = [&](Edge const& edge) {
         Node const* const node = edge.function.get();
         if (!node || seen.contains(node)) return;
         if (is_leaf(*node) || node->sequence_nr() <= before) return f(edge);
-        seen[node] = true;
+        seen[node] = 1;
         path.push_back(node);
     };
     for (auto const& y : outputs)
@@ -65,6 +65,12 @@ XGRAD_LAZY_BODY void Evaluation::for_each_captured(
         path.pop_back();
         for (auto const& edge : edges) follow(edge);
     }
+}
+
+XGRAD_LAZY_BODY CachedVector<Edge> Evaluation::captured() const {
+    CachedVector<Edge> edges;
+    for_each_captured([&](Edge const& edge) { edges.push_back(edge); });
+    return edges;
 }
 
 XGRAD_LAZY_BODY void forbid_derivatives(std::string_view name, CachedVector<Edge> const& captured,
