@@ -93,6 +93,8 @@ TEST_CASE("an axis out of range, or named twice, is told with the number of dime
 TEST_CASE("transforms and norms refuse lengths and exponents that have no meaning") {
     CHECK(has(shape_error([] { fft(v3, 0); }), {"fft", "at least one point"}));
     CHECK(has(shape_error([] { rfft(v3, 0); }), {"rfft", "at least one point"}));
+    CHECK(has(shape_error([] { rfft(v3, -1); }), {"rfft", "no -1 points", "fft(x, n, axis)"}));
+    CHECK(has(shape_error([] { ifft(v3, -2); }), {"ifft", "no -2 points", "fft(x, n, axis)"}));
     CHECK(has(shape_error([] { irfft(xg::ones<cd>({1})); }), {"irfft", "at least one point"}));
     CHECK(has(shape_error([] { fftn(m23, {0, 1}, {4}); }), {"fftn", "1 lengths", "2 axes"}));
     CHECK(has(shape_error([] { rfftn(m23, {0, 1}, {4}); }), {"rfftn", "1 lengths", "2 axes"}));

@@ -176,6 +176,9 @@ template <class X> auto as_complex(X const& x) {
 
 inline std::size_t checked_length(std::string_view operation, std::size_t n) {
     if (n == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
+    if (auto const given = static_cast<std::ptrdiff_t>(n); given < 0)
+        fail<ShapeError>(operation, ": a transform has no ", given,
+            " points; their number stands before the axis, as in fft(x, n, axis)");
     return n;
 }
 
