@@ -79,8 +79,11 @@ template <class Options, class... X> auto map_with(Holomorphic, X&&... x) {
 /// its type must be a template: it is called with dual numbers (Dual), from which the derivatives
 /// come. It may have loops and state that it captured; one that branches on values needs
 /// `map(with_branches, f, a, b)`.
-template <class... X> auto map(X&&... x) {
-    return detail::map_with<MapOptions<>>(std::forward<X>(x)...);
+///
+/// backward() calls f again: capture by value, [=]. `checks`: another value of the second call is a
+/// GraphError.
+template <bool checks = XGRAD_CHECKS_CALLS, class... X> auto map(X&&... x) {
+    return detail::map_with<MapOptions<false, false, 0, checks>>(std::forward<X>(x)...);
 }
 
 } // namespace xgrad

@@ -87,7 +87,7 @@ auto make_sum(F&& f, X const& x, I const& index, C const&... constants) {
                     ElementTerms<T, Form, on_batches, Function, first_of<Tensor<T>, C>...>;
                 std::shared_ptr<Terms const> terms(new Terms{std::forward<F>(f), x.shape(),
                     ElementIndex<Form>(index, x.shape()[0]),
-                    {element_constant<T>(constants, index.shape()[0])...}});
+                    {element_constant<T>(constants, index.shape()[0])...}, XGRAD_CHECKS_CALLS});
                 return ElementSum<Terms>(std::move(terms), x);
             } else return NoSum();
         } else return NoSum();
@@ -102,7 +102,7 @@ auto make_sum(F&& f, X const& x, I const& index, C const&... constants) {
 /// `c()`, `c(i)`, `c(i, j)`, by its axes but the first. f must be a template, since it is called
 /// with numbers that carry derivatives; one that branches on values needs `sum_over<m,
 /// d>(with_branches, f, x, index)`, and is slower. Other threads may call it at the same time:
-/// set_num_threads().
+/// set_num_threads(). Derivatives call f again: capture by value, [=].
 ///
 /// The result has the value, the gradient and the sparse Hessian: ElementSum.
 template <std::size_t m, std::size_t d = 0, class F, class X, class I, class... C>

@@ -282,3 +282,43 @@ TEST_CASE("derivatives of 0 and of infinity: the same on batches, with branches,
     check(
         "a norm", [](auto t) { return hypot(t - t, 0. * t) + t * t; }, twice, two);
 }
+
+TEST_CASE("what a function captured by reference, and what is gone in backward(), is told") {
+    static constexpr bool checks = true; // also in a build with NDEBUG
+    auto const told = [](char const* name) {
+        return doctest::Contains((std::string(name) + ": the function was called again, for its "
+                                                      "derivatives, and gave another value")
+                                     .c_str());
+    };
+    for (std::size_t const n : {1u, 3u, 8u, 1000u}) {
+        CAPTURE(n);
+        D const x = leaf(steps(n, 1, 0.01));
+        double k = 2.;
+        auto const f = [&k](auto t) { return k * t * t; };
+        D const y = xg::map<checks>(f, x) + 1.;
+        D const z = xg::map<checks>(xg::with_branches, f, x * 2.);
+        auto const both_of = [&k](auto t) { return std::pair(t, k * t); };
+        auto const [u, v] = xg::map<checks>(both_of, x);
+        sum(y + z + u * v).backward(); // nothing has changed
+        D const again = xg::map<checks>(f, x), several = std::get<1>(xg::map<checks>(both_of, x));
+        D const both = xg::map<checks>(f, x);
+        k = 3.;
+        CHECK_THROWS_WITH_AS(sum(again).backward(), told("map"), xg::GraphError);
+        CHECK_THROWS_WITH_AS(sum(several).backward(), told("map"), xg::GraphError);
+        k = 2.;
+        sum(both).backward();
+        xg::Tensor<std::int64_t> index = xg::zeros<std::int64_t>({n, 1});
+        auto energy = xg::sum_over<1>([&k](auto const& p) { return k * p[0] * p[0]; }, x, index);
+        D const e = energy.value();
+        k = 3.;
+#ifndef NDEBUG
+        CHECK_THROWS_WITH_AS(e.backward(), told("sum_over"), xg::GraphError);
+#endif
+        D const w = xg::map<checks>([k](auto t) { return k * t * t; }, x);
+        k = 4.;
+        CHECK(difference(xg::grad(sum(w), x), 6. * x.detach(), 1e-14) == "");
+    }
+    D const x = leaf(D({3., -1.}));
+    auto const cancels = [](auto t) { return (t / 3. + 1e12) - 1e12; }; // rounds otherwise
+    sum(xg::map<checks>(cancels, x) * x).backward();
+}

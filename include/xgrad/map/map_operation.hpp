@@ -11,20 +11,34 @@
 // Read next: several.hpp, for functions with several results.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <complex>
 #include <concepts>
+#include <memory>
 
 #include <xgrad/dual.hpp>
 #include <xgrad/tensor/traced.hpp>
 
+/// True in debug builds: the value of the second call of a function is compared with that of the
+/// first.
+#ifdef NDEBUG
+#    define XGRAD_CHECKS_CALLS false
+#else
+#    define XGRAD_CHECKS_CALLS true
+#endif
+
 namespace xgrad {
 
 /// How map() calls its function. `order`: of how many derivatives of the function this is one.
-template <bool by_number = false, bool analytic = false, int derivatives = 0> struct MapOptions {
+template <bool by_number = false, bool analytic = false, int derivatives = 0, bool checks = false>
+struct MapOptions {
     static constexpr bool on_batches = !by_number;                       // or number by number
     static constexpr bool is_holomorphic = analytic;                     // one derivative is enough
     static constexpr int order = derivatives;                            // see above
-    using branching = MapOptions<true, analytic, derivatives>;           // the same by number
-    using analytical = MapOptions<by_number, true, derivatives>;         // the same, holomorphic
+    static constexpr bool is_checked = checks;                           // CheckedMap
+    using branching = MapOptions<true, analytic, derivatives, checks>;   // the same by number
+    using analytical = MapOptions<by_number, true, derivatives, checks>; // the same, holomorphic
     using derivative = MapOptions<by_number, analytic, derivatives + 1>; // for a derivative
 };
 
@@ -246,4 +260,86 @@ private:
     }
 };
 
+namespace detail {
+
+/// True where two values of a function differ by more than rounding.
+template <class P> bool differ(std::complex<double> a, std::complex<double> b) {
+    double const rounding = std::sqrt(static_cast<double>(std::numeric_limits<P>::epsilon()));
+    return a != b && (a == a || b == b) && // NaN equals NaN
+           !(std::abs(a - b) <= rounding * std::max(std::abs(a), std::abs(b)));
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_second_call(char const* name) {
+    fail<GraphError>(name,
+        ": the function was called again, for its derivatives, and gave another value for the same "
+        "arguments: what it captured by reference is gone or changed. Capture it by value: [=]");
+}
+
+/// The first call of a function in an evaluation, with n arguments: the first lane of its batches.
+template <std::size_t n> struct FirstCall {
+    std::atomic<int> state = 0; // 1: it is being written; 2: it is known
+    std::array<std::complex<double>, n> arguments;
+    std::complex<double> value;
+
+    /// True if this is another call with the arguments of the first one; that one is stored.
+    bool is_repeated(std::complex<double> y, std::array<std::complex<double>, n> const& x) {
+        int none = 0;
+        if (state.compare_exchange_strong(none, 1)) {
+            arguments = x;
+            value = y;
+            state = 2;
+            return false;
+        }
+        return state == 2 && arguments == x;
+    }
+};
+
+/// A Map that, in debug builds, compares the value of a second call with that of the first one.
+template <class F, class Options, class Signature> struct CheckedMap;
+template <class F, class Options, class Y, class... L>
+struct CheckedMap<F, Options, Y(L...)> : Map<F, Options, Y(L...)> {
+    using Base = Map<F, Options, Y(L...)>;
+    std::shared_ptr<FirstCall<sizeof...(L)>> first;
+
+    template <class... X> auto value(X const&... x) const {
+        auto const y = Base::value(x...);
+        if constexpr ((requires { X::width; } && ...)) check(y, x...);
+        return y;
+    }
+    template <class Partials, class... X>
+    auto value_and_partials(Partials& derivatives, X const&... x) const {
+        auto const y = Base::value_and_partials(derivatives, x...);
+        check(y, x...);
+        return y;
+    }
+
+private:
+    template <class V, class... X> void check(V const& y, X const&... x) const {
+        using P = widest_precision<typename X::precision...>;
+        if (first->is_repeated(first_lane(y), {std::complex<double>(first_lane(x))...}) &&
+            differ<P>(first_lane(y), first->value) &&
+            differ<P>(first_lane(Base::value(x...)), first->value)) // it may be a rounding
+            fail_second_call("map");
+    }
+};
+
+template <class F, class Options, class Signature, class... X>
+    requires Options::is_checked
+struct FlatExpressionOf<Expression<Map<F, Options, Signature>, X...>> {
+    using Checked = CheckedMap<F, Options, Signature>;
+    using type = Expression<Checked, flat_expression<X>...>;
+    template <class Address>
+    static type flatten(Expression<Map<F, Options, Signature>, X...> const& e, Address*& tensors) {
+        return flatten(e, tensors, std::index_sequence_for<X...>());
+    }
+
+private:
+    template <class Address, std::size_t... I>
+    static type flatten(Expression<Map<F, Options, Signature>, X...> const& e, Address*& tensors,
+        std::index_sequence<I...>) {
+        return type{Checked{e.op, std::make_shared<FirstCall<sizeof...(X)>>()},
+            FlatExpressionOf<X>::flatten(get<I>(e.x), tensors)...};
+    }
+};
+
+} // namespace detail
 } // namespace xgrad

@@ -97,15 +97,19 @@ struct MapSeveral<F, Options, P, Types<Y...>, Types<L...>>
     template <class Kind> using Array = Tensor<typename Kind::template over<P>>;
     using Context = xgrad::Context<MapSeveral>;
     using Saved = std::tuple<Array<L>...>;
+    using FirstValues = std::array<std::complex<double>, sizeof...(Y)>; // of the first element
     struct Data {
         std::optional<F> f;
+        FirstValues first;
     };
     static constexpr bool once_differentiable = Options::order >= 1, is_elementwise = true;
 
     static std::tuple<Array<Y>...> forward(Context& ctx, F const& f, Array<L> const&... x) {
         ctx.save_for_backward(x...);
         ctx.f.emplace(f);
-        return evaluate(f, x...);
+        auto const y = evaluate(f, x...);
+        if constexpr (Options::is_checked) ctx.first = first_values(y);
+        return y;
     }
     static std::tuple<std::nullopt_t, Array<L>...> backward(Context& ctx, Array<Y> const&... g) {
         return std::tuple_cat(std::tuple(std::nullopt),
@@ -133,12 +137,27 @@ private:
             decltype(joined(Types<L...>{}, More{}))>;
         return std::apply(
             [&](Array<L> const&... x) {
+                if constexpr (Options::is_checked) check_second_call(ctx, x...);
                 if constexpr (once_differentiable) return Mapped::evaluate(of, x..., more...);
                 else return Mapped::apply(of, x..., more...);
             },
             ctx.saved_tensors());
     }
     template <class... A, class... B> static Types<A..., B...> joined(Types<A...>, Types<B...>);
+    /// As CheckedMap does.
+    static void check_second_call(Context& ctx, Array<L> const&... x) {
+        if (((x.numel() == 0) || ...)) return;
+        auto const again = first_values(evaluate(*ctx.f, Array<L>(x.data()[0])...));
+        for (std::size_t k = 0; k < again.size(); ++k)
+            if (differ<P>(again[k], ctx.first[k])) fail_second_call("map");
+    }
+    static FirstValues first_values(std::tuple<Array<Y>...> const& results) {
+        return std::apply(
+            [](auto const&... y) {
+                return FirstValues{(y.numel() ? std::complex<double>(y.data()[0]) : 0.)...};
+            },
+            results);
+    }
 
     template <class Kind>
     using Part = std::conditional_t<Options::on_batches, batch_for<Kind, P>,

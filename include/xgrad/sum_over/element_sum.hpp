@@ -31,6 +31,7 @@ template <RealScalar T, class Form, bool on_batches, class F, class... C> struct
     Shape shape; // of x
     ElementIndex<Form> index;
     std::tuple<C...> constants;
+    bool checks_calls; // compares the value of a second evaluation with that of the first one
 
     /// The value and the derivatives up to an order; the Hessian with the positive part of each
     /// element's if `positive`.
@@ -178,12 +179,14 @@ template <class Terms> struct SumOverElements : Function<SumOverElements<Terms>>
     using Saved = std::tuple<Tensor<T>>;
     struct Data {
         std::shared_ptr<Terms const> terms;
+        T value;
     };
 
     static Tensor<T> forward(
         Context& ctx, std::shared_ptr<Terms const> const& terms, Tensor<T> const& x, T value) {
         ctx.save_for_backward(x);
         ctx.terms = terms;
+        ctx.value = value;
         return Tensor<T>(value);
     }
     static auto backward(Context& ctx, Tensor<T> const& g) {
@@ -196,6 +199,9 @@ template <class Terms> struct SumOverElements : Function<SumOverElements<Terms>>
 private:
     static Tensor<T> gradient(Context& ctx) {
         auto const [x] = ctx.saved_tensors();
+        if (ctx.terms->checks_calls &&
+            differ<T>(ctx.terms->template at<Order::value>(x).value, ctx.value))
+            fail_second_call("sum_over");
         return SumOverElementsGradient<Terms>::apply(ctx.terms, x);
     }
 };
