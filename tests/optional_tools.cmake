@@ -71,7 +71,7 @@ if(Python3_Interpreter_FOUND)
 endif()
 
 # What tools/fresh does.
-execute_process(COMMAND unshare --mount --pid --fork true RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+execute_process(COMMAND unshare --mount --pid --fork mount --version RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
 string(COMPARE EQUAL "${result}" "0" has_mounts)
 xgrad_set_tool(mounts ${has_mounts} "whoever runs the tests may not mount")
 

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -81,12 +82,12 @@ mkdir -p "$system/usr" && ln -s ../bin "$system/usr/bin"
         self.assert_nothing_is_left()
 
     def test_it_ends_what_it_started_when_it_is_ended(self):
-        for signal in ("TERM", "INT", "HUP"):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with subprocess.Popen([str(self.checkout / "tools/fresh"), "bash", "-c", "echo ready; exec sleep 76543"], env=os.environ | self.variables(), stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, encoding="utf-8", restore_signals=True) as process:
                 while process.stdout.readline() not in ("ready\n", ""):
                     pass
-                subprocess.run(["kill", f"-{signal}", str(process.pid)], check=True)
+                process.send_signal(number)
                 self.assertNotEqual(process.wait(20), 0)
             self.assertNotIn("\0" + "76543\0", "".join(path.read_text() for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if path.exists()))
             self.assert_nothing_is_left()
