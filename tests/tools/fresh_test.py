@@ -73,6 +73,10 @@ mkdir -p "$system/usr" && ln -s ../bin "$system/usr/bin"
         self.assertEqual(self.fresh()[0], 0)          # in another copy of the same system, where `left` is not
         self.assertEqual((self.root / "made").read_text(), "made\n")
 
+    def test_signals_mean_there_what_they_mean_everywhere(self):
+        code, output = self.fresh("bash", "-c", "trap 'echo heard it' INT; kill -INT $$")
+        self.assertIn("heard it\n", output)
+
     def test_what_fails_is_told_and_stops_nothing_else(self):
         code, output = self.fresh("--also", "cat file left; exit 3", "--also", "echo $((6 * 7))", "tools/second", "--help")
         self.assertEqual(code, 1, output)
@@ -88,7 +92,10 @@ mkdir -p "$system/usr" && ln -s ../bin "$system/usr/bin"
                 while process.stdout.readline() not in ("ready\n", ""):
                     pass
                 process.send_signal(number)
-                self.assertNotEqual(process.wait(20), 0)
+                try:
+                    self.assertNotEqual(process.wait(20), 0)
+                finally:
+                    process.kill()
             self.assertNotIn("\0" + "76543\0", "".join(path.read_text() for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if path.exists()))
             self.assert_nothing_is_left()
 
