@@ -310,7 +310,7 @@ TEST_CASE("map with several results") {
                 [](auto z, auto p) {
                     return std::tuple(z * z * p, z * std::complex<double>(0, 1));
                 },
-                complex(v, v * v), v);
+                xg::complex(v, v * v), v);
             return a * conj(b);
         },
         x);
