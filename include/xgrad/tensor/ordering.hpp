@@ -30,6 +30,10 @@ template <class V, class I> struct OrderedPair : std::pair<V, I> {
         return *this;
     }
     operator V() const { return values; }
+    /// std::get<i>(*this).
+    template <std::size_t i> auto& get() & noexcept { return std::get<i, V, I>(*this); }
+    template <std::size_t i> auto& get() const& noexcept { return std::get<i, V, I>(*this); }
+    template <std::size_t i> auto&& get() && noexcept { return std::move(get<i>()); }
 };
 /// What sort(), topk() and median() return.
 template <Scalar T> using Ordered = OrderedPair<Tensor<T>, Tensor<std::int64_t>>;
