@@ -205,6 +205,29 @@ TEST_CASE("by rows: a chain of poses with few closures, by conjugate gradients")
     CHECK(r.nit < 15);
 }
 
+TEST_CASE("by rows: random graphs, whose incomplete factor may be indefinite") {
+    using namespace by_rows_test;
+    for (std::int64_t k = 0; k < 20; ++k) {
+        std::int64_t const blocks = 8 + k, rows = 3 * blocks;
+        std::vector<std::int64_t> of;
+        for (std::int64_t i = 0; i < 3 * rows; ++i)
+            of.push_back((i * i * 7 + i * (k + 3)) % 1009 % blocks);
+        auto const m = static_cast<std::size_t>(rows);
+        D const a = scattered({m, 6, 2}, 1. + static_cast<double>(k)), y = scattered({m, 2}, 3.);
+        auto const f = xg::by_rows(
+            [&](D const& x) {
+                D const s = sum(a * reshape(x, {rows, 6, 1}), 1);
+                return D(s + 0.1 * sin(s) - y);
+            },
+            reshape(I(of), {rows, 3}));
+        D const start = xg::zeros({static_cast<std::size_t>(blocks), 2});
+        auto const wanted = xg::least_squares(f, start, tight("lm", "cholesky"));
+        auto const r = xg::least_squares(f, start, tight("lm", "cg"));
+        CHECK(r.success);
+        CHECK(r.cost == doctest::Approx(wanted.cost).epsilon(1e-8));
+    }
+}
+
 TEST_CASE("by rows: the slope of fixed numbers, and a free scale, as in the dense solver") {
     using namespace by_rows_test;
     // Directions to points from stations, of which the first is fixed: the scale is free.
