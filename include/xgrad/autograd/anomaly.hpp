@@ -1,7 +1,6 @@
 // Anomaly mode: each Node records where it was created, and a NaN in a gradient is an error that
 // reports that location.
 //
-// Shapes: any; nothing here depends on them.
 // Gradients: unchanged; with check_nan a NaN among them stops the pass.
 // Errors: with check_nan a backward pass throws GraphError at the first NaN; whatever a Node throws
 // is announced by a warning, and then leaves the pass as it is.

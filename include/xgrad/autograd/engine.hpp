@@ -2,7 +2,6 @@
 // accumulates gradients that meet, and returns captured gradients. Its state belongs to one pass,
 // so a pass may start inside another one, and an exception leaves nothing to clean up.
 //
-// Shapes: any; nothing here depends on them.
 // Gradients: complete when a callback of queue_callback() runs.
 // Errors: queue_callback() throws GraphError outside of a backward pass. What a callback throws
 // leaves backward() or grad().

@@ -1,9 +1,7 @@
 // Hooks: thread-safe lists of std::function, called in the order of registration, and HookHandle,
 // which removes a hook from its list.
 //
-// Shapes: any; nothing here depends on them.
 // Gradients: hooks see them, and may replace them: see node.hpp and tensor/hooks.hpp.
-// Errors: none: remove() may be called again, and from any thread.
 //
 // Read next: run_node.hpp.
 #pragma once

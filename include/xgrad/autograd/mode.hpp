@@ -1,7 +1,6 @@
 // Grad mode and inference mode: thread-local flags, and guards that set them for a scope and
 // restore them at its end, also after an exception.
 //
-// Shapes: any; nothing here depends on them.
 // Gradients: none are recorded in the scope of a NoGradGuard, AutoGradMode(false) or InferenceMode.
 // Errors: none here. An inference tensor that is saved for backward, or changed in place outside of
 // an InferenceMode, is a GraphError there.

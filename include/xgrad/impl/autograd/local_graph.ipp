@@ -49,7 +49,6 @@ XGRAD_LAZY_BODY void set_error(std::string message, CachedVector<Edge> edges,
         if (t.defined()) {
             t = alias(t);
             t.impl().grad_fn = error;
-            t.impl().output_nr = 0;
         }
 }
 
