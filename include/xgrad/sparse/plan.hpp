@@ -27,8 +27,8 @@ struct SparsityOptions {
     std::optional<SparsePattern> jacobian = {}; // where it is known; found otherwise
     std::optional<SparsePattern> hessian = {};  // likewise
     /// Each evaluation compares one random product with the entries, and throws GraphError where
-    /// one is missing in the pattern. That costs one pass more. An entry counts from 1e4 times the
-    /// rounding error of its row on.
+    /// one is missing in the pattern. That costs one pass more. docs/many.md says which entries
+    /// are too small to be seen.
     bool check = false;
     /// An evaluation for which the function records other Nodes, indices or masks makes the plan
     /// anew, where it would throw GraphError. A pattern that is given stays.
