@@ -44,7 +44,7 @@ auto value_and_product(
             is_number, "hvp, vhp: the function should return a single Tensor of real numbers");
         static_assert(
             v_fits, "hvp, vhp: v must have the structure and the scalar types of the inputs");
-        std::tuple<structure<V>...> const vector(StructureOf<V>::make(v)...);
+        std::tuple<structure<V>...> const vector{StructureOf<V>::make(v)...};
         if constexpr (is_number && v_fits)
             return Of::value_and(name, f, inputs, options,
                 [&](auto const& e, auto products, auto const& in, auto const&) {
