@@ -33,17 +33,16 @@ template <class F, class... X> auto on_all_full(F const& f, X const&... x) {
     auto const sizes = level_sizes(Lv());
     return batched_result<Lv>(f(stacked_over<Lv>(x, sizes)...));
 }
-
-} // namespace detail
-
 /// An elementwise function with several results, of all examples: what map() calls.
 template <class F, class... X>
-    requires(detail::is_batched<X> || ...)
+    requires(is_batched<X> || ...)
 auto call_at_once(F const& f, X const&... x) {
-    using Lv = detail::joined_levels<X...>;
-    auto const rank = std::max({detail::rank_of(x)...});
-    return detail::batched_result<Lv>(f(detail::lifted<Lv>(x, rank)...));
+    using Lv = joined_levels<X...>;
+    auto const rank = std::max({rank_of(x)...});
+    return batched_result<Lv>(f(lifted<Lv>(x, rank)...));
 }
+
+} // namespace detail
 
 // The parameters are those of the functions of operands, so that these overloads are the more
 // constrained ones.
