@@ -54,6 +54,19 @@ TEST_CASE("all methods and solvers reach Rosenbrock's minimum") {
         }
 }
 
+TEST_CASE("a residual that one step makes 0 has the cost and the gradient of its minimum") {
+    for (auto const* method : {"lm", "lmaccel", "dogleg", "gauss_newton"}) {
+        CAPTURE(method);
+        auto const r = xg::least_squares(
+            [](D const& p) { return D(0.5 * (p - D({-0.8, 0.9}) + 0.1)); }, D({-0.8, 0.9}),
+            {.method = method});
+        CHECK(r.success);
+        CHECK(largest(r.x - D({-0.9, 0.8})) < 1e-7);
+        CHECK(r.cost < 1e-14);
+        CHECK(largest(r.grad) < 1e-7);
+    }
+}
+
 TEST_CASE("a linear problem takes one step, and has the closed form's covariance") {
     // y = a + b t with the weights 1: textbooks have the variances
     D const t({0., 1., 2., 3., 4.}), y({1.1, 2.9, 5.2, 6.8, 9.1});

@@ -178,7 +178,7 @@ private:
     /// One step; writes a message where it is the last one.
     void step() {
         double decrease = 0, model = 0, slope = 0, rho = -1, length = 0;
-        bool is_cut = false, moves = false;
+        bool is_cut = false, moves = false, is_evaluated = false;
         if (propose_within_bounds(is_cut)) {
             model = predicted(d_);
             length = scaled_norm(d_);
@@ -186,6 +186,7 @@ private:
             moves = move(d_);
             if (moves && model > 0 && (is_cut || accelerate(model))) {
                 evaluate(next_);
+                is_evaluated = true;
                 decrease = std::isfinite(next_.cost) ? now_.decrease_to(next_) : -infinity;
                 rho = decrease / model;
             }
@@ -193,7 +194,8 @@ private:
         double const damping =
             options_.method == LeastSquaresMethod::gauss_newton ? divisor_ : 1 / radius_;
         // Where rounding errors hide a decrease, steps converge as long as each is shorter.
-        bool const is_hidden = model > 0 && model < noise_ && std::abs(decrease) < 1e3 * noise_ &&
+        bool const is_hidden = is_evaluated && model > 0 && model < noise_ &&
+                               std::abs(decrease) < 1e3 * noise_ &&
                                (is_cut || length < 0.95 * last_length_);
         bool const accepted = (rho > 1e-4 && decrease > 0) || is_hidden;
         bool const small_change = accepted && rho <= 2 && decrease <= options_.ftol * now_.cost &&
