@@ -361,6 +361,24 @@ std::string literal(Value const& v) {
 
 } // namespace
 
+std::string source_of_value(Program const& p) {
+    std::ostringstream text;
+    std::vector<std::string> names;
+    std::string list;
+    text << "    { // seed " << p.seed << '\n';
+    for (std::size_t i = 0; i < p.inputs.size(); ++i) {
+        names.push_back("x" + std::to_string(i));
+        list += (list.empty() ? "" : ", ") + names[i];
+        text << "        " << (is_complex(p.inputs[i]) ? "Z " : "D ") << names[i]
+             << literal(p.inputs[i]) << ";\n";
+    }
+    auto const y = run(*p.function, p.inputs);
+    text << "        auto const f = " << print(*p.function, names, 8) << ";\n        "
+         << (is_complex(y) ? "Z const y" : "D const y") << literal(y)
+         << ";\n        worst = std::max(worst, apart(f(" << list << "), y));\n    }\n";
+    return text.str();
+}
+
 std::string source(Program const& p, Fault const& fault) {
     std::ostringstream text;
     std::vector<std::string> names;
@@ -370,7 +388,7 @@ std::string source(Program const& p, Fault const& fault) {
         return "std::tuple(" + all + ")";
     };
     text << "// seed " << p.seed << ", " << fault.kind << ": " << fault.message << '\n'
-         << "#include \"composed/example.hpp\"\n\nint main() {\n";
+         << "#include \"oracle/composed/example.hpp\"\n\nint main() {\n";
     for (std::size_t i = 0; i < p.inputs.size(); ++i) {
         names.push_back("x" + std::to_string(i));
         text << "    " << (is_complex(p.inputs[i]) ? "Z " : "D ") << names[i]

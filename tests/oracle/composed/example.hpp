@@ -12,10 +12,9 @@
 #include <xgrad/sum_over.hpp>
 #include <xgrad/vmap.hpp>
 
-namespace xg = xgrad;
-using D = xg::Tensor<double>;
-using Z = xg::Tensor<std::complex<double>>;
-using I = xg::Tensor<std::int64_t>;
+#include "user_operations.hpp"
+
+using namespace composed;
 
 /// Re <a, b>.
 inline double inner(auto const& a, auto const& b) { return sum(xg::real(xg::conj(a) * b)).item(); }
@@ -32,3 +31,5 @@ inline D rows_of(D const& y, D const& x) {
     auto const n = std::max(y.numel() / x.shape()[0], std::size_t{1}) * x.shape()[0];
     return elements(y, 0, {x.shape()[0], n / x.shape()[0]});
 }
+/// The largest difference of two arrays.
+inline double apart(auto const& a, auto const& b) { return amax(abs(a - b)).item(); }

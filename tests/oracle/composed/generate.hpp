@@ -47,5 +47,7 @@ std::optional<std::pair<std::string, std::string>> fit_fault(
 std::pair<Program, Fault> shrink(Program, Fault);
 /// A program of C++ that shows both numbers.
 std::string source(Program const&, Fault const&);
+/// A block of C++ that adds the difference to the value found here to `worst`.
+std::string source_of_value(Program const&);
 
 } // namespace composed

@@ -1,7 +1,9 @@
 // tools/test oracle: random programs, each number of which is compared with another way to it.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <iostream>
 #include <random>
 #include <sstream>
@@ -17,15 +19,35 @@ struct Options {
     double minutes = 0;
     std::size_t programs = 0, failures = 1;
     bool verbose = false, brief = false, print = false, more = false;
-    std::string plant = {};
+    std::string plant = {}, write = {};
 };
 double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The number of programs that failed.
-std::size_t try_programs(
-    Catalogue const& all, Options const& o, Tallies& tallies, std::string& text) {
+/// Writes programs as C++, which compares their values with those that were found here.
+void write_programs(Catalogue const& all, Options const& o) {
+    std::ofstream file(o.write);
+    file << "#include \"oracle/composed/example.hpp\"\n\nint main() {\n    double worst = 0;\n";
+    Tallies tallies;
+    std::size_t written = 0;
+    for (auto s = o.seed; written < o.programs; ++s) {
+        auto const p = make_program(s, all, tallies);
+        if (size_of(*p.function) > 9) continue;
+        file << source_of_value(p);
+        ++written;
+    }
+    file << "    std::cout << worst << '\\n';\n    return !(worst < 1e-9);\n}\n";
+}
+
+bool calls(Function const& f, Operation const* op) {
+    return std::any_of(f.code.begin(), f.code.end(),
+        [op](Instruction const& at) { return at.op == op || (at.inner && calls(*at.inner, op)); });
+}
+
+/// The number of programs that failed, of those that call an operation if one is given.
+std::size_t try_programs(Catalogue const& all, Options const& o, Tallies& tallies,
+    std::string& text, Operation const* of = nullptr) {
     Counts counts;
     std::size_t failures = 0;
     auto const start = std::chrono::steady_clock::now();
@@ -36,6 +58,7 @@ std::size_t try_programs(
         auto const begun = std::clock();
         auto const p = make_program(s, all, tallies);
         auto const made = std::clock();
+        if (of && !calls(*p.function, of)) continue;
         if (o.print) std::cout << source(p, {"no fault", ""}) << '\n';
         auto const fault = try_program(p, counts);
         if (o.verbose)
@@ -103,7 +126,7 @@ bool finds_planted(Options o) {
         Tallies tallies;
         std::string text;
         auto const& planted = all.all.back()->text;
-        bool const found = try_programs(all, o, tallies, text) != 0 &&
+        bool const found = try_programs(all, o, tallies, text, all.all.back().get()) != 0 &&
                            text.find(planted.substr(0, planted.find('('))) != text.npos;
         std::cout << "planted " << name << (found ? ": found\n" : ": NOT found\n") << text
                   << std::flush;
@@ -124,13 +147,15 @@ int main(int argc, char** argv) {
         else if (option == "--programs") o.programs = std::stoull(next());
         else if (option == "--failures") o.failures = std::stoull(next());
         else if (option == "--plant") o.plant = next();
+        else if (option == "--write") o.write = next();
         else if (option == "--verbose") o.verbose = true;
         else if (option == "--brief") o.brief = true;
         else if (option == "--print") o.print = true;
         else if (option == "--and-more") o.more = true;
         else {
             std::cerr << "usage: [--seed N] [--minutes M] [--programs K] [--failures F] "
-                         "[--plant NAME|all] [--print] [--brief] [--verbose] [--and-more]\n"
+                         "[--plant NAME|all] [--write FILE] [--print] [--brief] [--verbose] "
+                         "[--and-more]\n"
                          "--and-more: a new seed for XGRAD_ORACLE_MINUTES, or in CI for three\n";
             return 2;
         }
@@ -138,6 +163,7 @@ int main(int argc, char** argv) {
     if (o.programs == 0 && o.minutes == 0) o.programs = 300;
     if (!o.plant.empty()) return !finds_planted(o);
     auto const all = all_operations();
+    if (!o.write.empty()) return write_programs(all, o), 0;
     Tallies tallies;
     std::string text;
     bool failed = try_programs(all, o, tallies, text) != 0;

@@ -3,36 +3,9 @@
 
 #include <xgrad/nn.hpp>
 
+#include "user_operations.hpp"
+
 namespace composed {
-
-namespace nn = xg::nn::functional;
-
-namespace {
-
-/// Operations of a user.
-struct Cube : xg::Elementwise<xg::R(xg::R), xg::C(xg::C)> {
-    auto value(auto x) const { return x * x * x; }
-    auto partial(xg::wrt<0>, auto /*result*/, auto x) const { return 3 * x * x; }
-};
-struct Saturated : xg::Elementwise<xg::C(xg::C)> {
-    auto value(auto z) const { return z * conj(z) * z / (1 + abs2(z)); }
-    auto partial(xg::wrt<0>, auto /*result*/, auto z) const {
-        auto const q = 1 + abs2(z);
-        return xg::wirtinger{abs2(z) * (2 + abs2(z)) / (q * q), z * z / (q * q)};
-    }
-};
-struct Weighted : xg::Elementwise<xg::R(xg::R, xg::R)> {
-    double k = 0.7;
-    auto value(auto x, auto y) const { return x * exp(-k * y * y); }
-    auto partial(xg::wrt<0>, auto, auto, auto y) const { return exp(-k * y * y); }
-    auto partial(xg::wrt<1>, auto r, auto, auto y) const { return -2 * k * y * r; }
-};
-struct Power2 : xg::Elementwise<xg::R(xg::C)> {
-    auto value(auto z) const { return abs2(z); }
-    auto partial(xg::wrt<0>, auto /*result*/, auto z) const { return xg::gradient{2 * z}; }
-};
-
-} // namespace
 
 // clang-format off
 void add_elementwise(Catalogue& all) {
@@ -60,7 +33,7 @@ void add_elementwise(Catalogue& all) {
     REAL("*", (1. - a * a) * (a - 2.) / (2. + a * a));
     REAL("*", a.remainder(0.9) * a + a % 1.1);
     REAL("*", xg::deg2rad(a) + 0.01 * xg::rad2deg(a) * a);
-    REAL_T("*", nn::silu(a) * nn::gelu_tanh(a) + nn::softplus(a, 2.));
+    REAL_T("*", functional::silu(a) * functional::gelu_tanh(a) + functional::softplus(a, 2.));
 
     group = "formula of two";
     REAL2("*", "*", a * b);

@@ -3,18 +3,9 @@
 
 #include <xgrad/nn.hpp>
 
+#include "user_operations.hpp"
+
 namespace composed {
-
-namespace nn = xg::nn;
-namespace functional = xg::nn::functional;
-
-namespace {
-/// A module with weights from a fixed state of the random numbers.
-template <class M, class... A> M module_of(A&&... a) {
-    xg::manual_seed(3);
-    return M(std::forward<A>(a)...);
-}
-} // namespace
 
 // clang-format off
 void add_layers(Catalogue& all) {

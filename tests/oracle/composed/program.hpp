@@ -14,9 +14,10 @@
 #include <xgrad/vmap.hpp>
 #include <xgrad/xgrad.hpp>
 
+namespace xg = xgrad;
+
 namespace composed {
 
-namespace xg = xgrad;
 using D = xg::Tensor<double>;
 using Z = xg::Tensor<std::complex<double>>;
 using I = xg::Tensor<std::int64_t>;
