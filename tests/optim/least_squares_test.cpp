@@ -58,8 +58,10 @@ TEST_CASE("a residual that one step makes 0 has the cost and the gradient of its
     for (auto const* method : {"lm", "lmaccel", "dogleg", "gauss_newton"}) {
         CAPTURE(method);
         auto const r = xg::least_squares(
-            [](D const& p) { return D(0.5 * (p - D({-0.8, 0.9}) + 0.1)); }, D({-0.8, 0.9}),
-            {.method = method});
+            [](D const& p) {
+                return D(0.5 * (p - D({-0.8, 0.9}) + 0.1));
+            },
+            D({-0.8, 0.9}), {.method = method});
         CHECK(r.success);
         CHECK(largest(r.x - D({-0.9, 0.8})) < 1e-7);
         CHECK(r.cost < 1e-14);

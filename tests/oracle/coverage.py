@@ -60,7 +60,7 @@ def names():
 
 
 def called():
-    text = "\n".join(cpp_source.read(path) for path in sorted((HERE / "composed").glob("*.cpp")))
+    text = "\n".join(cpp_source.read(path) for path in sorted((HERE / "composed").glob("*.?pp")))
     return set(re.findall(r"(?<!\w)(\w+)(?=\s*[(<])", text))
 
 
