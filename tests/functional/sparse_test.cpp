@@ -558,19 +558,10 @@ TEST_CASE("elementwise functions: map with several results, and a Function that 
 }
 
 TEST_CASE("check passes where derivatives cancel") {
-    for (double const c : {-2.9, -0.7, 0.3, 0.78, 1.4}) {
-        D const x = xg::full<double>({2, 2}, c);
-        auto const normalized = [](D const& a) { // each element alone
-            D const d = a - mean(D(a.reshape({4, 1})), 1).reshape({2, 2});
-            return D(d / sqrt(d * d + 1e-5));
-        };
-        auto const j = xg::sparse_jacobian(normalized, x, {.check = true});
-        CHECK(xg::allclose(j.values(), xg::zeros(j.values().shape()), 0., 1e-12));
-        auto const loss = [](D const& a) {
-            D const all = broadcast_to(a, {2, 3});
-            return D(sum(logsumexp(all, 1)) - all(0, 2) - all(1, 0));
-        };
-        auto const h = xg::sparse_hessian(loss, D(c), {.check = true});
-        CHECK(xg::allclose(h.values(), xg::zeros(h.values().shape()), 0., 1e-12));
-    }
+    auto const f = [](D const& a) { return D(a * 0.1 + a * 0.2 - a * 0.3); }; // 6e-17, and not 0
+    auto const j = xg::sparse_jacobian(f, noise({9}), {.check = true});
+    CHECK(xg::allclose(j.values(), xg::zeros({9}), 0., 1e-15));
+    auto const g = [&](D const& a) { return D(sum(square(f(a)))); };
+    auto const h = xg::sparse_hessian(g, noise({9}), {.check = true});
+    CHECK(xg::allclose(h.values(), xg::zeros({9}), 0., 1e-15));
 }
