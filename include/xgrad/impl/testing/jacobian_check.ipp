@@ -1,6 +1,7 @@
 // Bodies of jacobian_check.hpp.
 #pragma once
 
+#include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/testing/jacobian_check.hpp>
 
 namespace xgrad::detail {
