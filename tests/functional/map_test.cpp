@@ -311,9 +311,8 @@ TEST_CASE("what a function captured by reference, and what is gone in backward()
         auto energy = xg::sum_over<1>([&k](auto const& p) { return k * p[0] * p[0]; }, x, index);
         D const e = energy.value();
         k = 3.;
-#ifndef NDEBUG
-        CHECK_THROWS_WITH_AS(e.backward(), told("sum_over"), xg::GraphError);
-#endif
+        if (XGRAD_CHECKS_CALLS)
+            CHECK_THROWS_WITH_AS(e.backward(), told("sum_over"), xg::GraphError);
         D const w = xg::map<checks>([k](auto t) { return k * t * t; }, x);
         k = 4.;
         CHECK(difference(xg::grad(sum(w), x), 6. * x.detach(), 1e-14) == "");

@@ -99,9 +99,9 @@ template <class F> void check_in_loops(F const& f) {
 
 } // namespace
 
-#define CHECK_ONE(name) check(#name, [](auto x, auto, auto) { return name(x); });
-#define CHECK_TWO(name) check(#name, [](auto x, auto y, auto) { return name(x, y); });
-#define CHECK_THREE(name) check(#name, [](auto x, auto y, auto z) { return name(x, y, z); });
+#define CHECK_ONE(name) check(#name, [](auto x, auto, auto) { return xg::name(x); });
+#define CHECK_TWO(name) check(#name, [](auto x, auto y, auto) { return xg::name(x, y); });
+#define CHECK_THREE(name) check(#name, [](auto x, auto y, auto z) { return xg::name(x, y, z); });
 TEST_CASE("derivatives of each function"){XGRAD_NUMBER_FUNCTIONS(CHECK_ONE, CHECK_TWO, CHECK_THREE)
         XGRAD_OTHER_NUMBER_FUNCTIONS(CHECK_ONE, CHECK_TWO, CHECK_THREE)}
 
