@@ -83,6 +83,7 @@ private:
     std::string gradients_from_undefined() const;
 
     static Tensors zero_seeds(Tensors const& y);
+    static bool is_zero(AnyTensor const& t);
 
     TensorFunction const& f_;
     GradcheckOptions const& options_;

@@ -1,7 +1,6 @@
 // Bodies of jacobian_check.hpp.
 #pragma once
 
-#include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/testing/jacobian_check.hpp>
 
 namespace xgrad::detail {
@@ -214,6 +213,11 @@ XGRAD_FUNCTION Tensors Gradcheck::zero_seeds(Tensors const& y) {
     Tensors zeros;
     for (auto const& t : y) zeros.push_back(t.impl().type->filled(t.shape(), 0));
     return zeros;
+}
+
+XGRAD_FUNCTION bool Gradcheck::is_zero(AnyTensor const& t) {
+    return !t.defined() ||
+           std::ranges::all_of(numbers_of(t, t.numel()), [](auto z) { return z == 0.; });
 }
 
 } // namespace xgrad::detail
