@@ -186,8 +186,6 @@
 // Input: what readers read, a file or bytes in memory. AtomicFile: a file that appears only when it
 // is complete.
 //
-// Shapes: none are needed: files are bytes.
-// Gradients: none are recorded.
 // Errors: a file that ends too early is a FormatError; one that cannot be opened, read or written
 // is an Error.
 
@@ -608,8 +606,6 @@ void write_csv(std::filesystem::path const& path, Tensor<T> const& values,
 // CsvLog: the metrics of a training run, one line for each step, on disk as soon as they are
 // logged.
 //
-// Shapes: none are needed: metrics are numbers.
-// Gradients: none are recorded.
 // Errors: a file that cannot be written, a name that no column can have, and a name that the first
 // line did not have are an Error.
 
@@ -757,7 +753,6 @@ template <Scalar T> Tensor<T> from_dlpack(::DLManagedTensorVersioned* managed) {
 // tensorflow/core/framework/summary.proto, of which four messages are needed).
 //
 // Shapes: any; a histogram counts all elements.
-// Gradients: none are recorded.
 // Errors: a file that cannot be written, an element that is not finite, and an undefined tensor are
 // an Error.
 
@@ -1886,10 +1881,6 @@ void save_npz(std::filesystem::path const& path, StateDict const& state);
 // ======== xgrad/data/progress.hpp
 // ProgressBar: the progress of a loop, the remaining time, and the smoothed loss. On a terminal it
 // redraws one line; in a file or pipe it prints a plain line now and then.
-//
-// Shapes: none are needed.
-// Gradients: none are recorded: a loss is a double.
-// Errors: none are thrown, but what the stream and the clock throw.
 
 #include <iostream>
 
@@ -1982,8 +1973,6 @@ private:
 // Json: a value of JSON (RFC 8259), how it is read and how it is written. Also the functions that
 // read an object or an array of a known form without a Json in between.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: a text that is no JSON, is nested more than 200 deep, or has a key twice is a FormatError
 // with the offset. Writing infinity or NaN is an Error.
 

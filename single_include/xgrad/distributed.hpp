@@ -226,7 +226,6 @@
 // rank makes one error of them. A group that failed stays failed.
 //
 // Shapes: all ranks begin an operation with the same shape, which a hash compares.
-// Gradients: none are recorded.
 // Errors: DistributedError, also for MPI that does not run, or not with MPI_THREAD_MULTIPLE if
 // needed.
 
@@ -243,8 +242,6 @@
 // it. Functions that follow run only where the program asks for their result, never from a poll:
 // so the ranks, which ask in one order, also begin in one order what these functions begin.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: get() and wait() throw what the operation, or a function before it, threw;
 // DistributedError where a rank stopped or did not answer in time. A function that does not take
 // the result does not compile.
@@ -256,7 +253,6 @@
 // The include point of MPI: the error type, and the types and reductions of elements.
 //
 // Shapes: MPI counts elements up to 2^31 - 1; more are a ShapeError.
-// Gradients: none are recorded.
 // Errors: DistributedError is the exception of communication; bool elements that are to be reduced,
 // and an order of complex ones, are a TypeError.
 
@@ -1931,7 +1927,6 @@ template <class F> auto bf16_compress_wrapper(F hook) {
 // ======== xgrad_distributed/joinable.hpp
 // join(): training loops whose numbers of iterations differ among the ranks.
 //
-// Shapes: none are needed.
 // Gradients: those that the joinables' hooks leave.
 // Errors: Error without a joinable, for one that is in a join() already, for groups of different
 // ranks, and for ranks with different numbers of iterations where that is asked for;
@@ -2742,8 +2737,6 @@ DistributedDataParallel(M, ProcessGroup, DataParallelOptions) -> DistributedData
 // ======== xgrad_distributed/environment.hpp
 // Environment: the scope between MPI_Init and MPI_Finalize.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: DistributedError where MPI cannot be started.
 
 namespace xgrad::distributed {
@@ -3075,10 +3068,6 @@ inline Future<AnyTensor> powerSGD_hook(PowerSGDState& state, GradBucket& bucket)
 
 // ======== xgrad_distributed/sampler.hpp
 // DistributedSampler: the items of a dataset divided among ranks.
-//
-// Shapes: none are needed: items are indices.
-// Gradients: none are recorded.
-// Errors: none are thrown.
 
 #ifndef XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP

@@ -514,8 +514,10 @@ template <detail::TransformedFunction F> auto implicit(F&& residual, ImplicitOpt
     return [f = std::make_shared<Callable>(std::forward<F>(residual)),
                options]<class S, detail::StructureLike... Theta>(
                S const& solution, Theta const&... theta) {
-        constexpr bool solves =
-            detail::StructureLike<S> || std::is_invocable_v<S const&, Theta const&...>;
+        constexpr bool solves = [] {
+            if constexpr (detail::StructureLike<S>) return true; // an expression is not called
+            else return std::is_invocable_v<S const&, Theta const&...>;
+        }();
         static_assert(solves, "implicit: the residual is followed by its solution x, or by a "
                               "solver that can be called with theta");
         if constexpr (solves) {
@@ -748,8 +750,6 @@ XGRAD_HAS_BODIES_ELSEWHERE(implicit_hpp)
 // In a recorded pass v and w are solutions of equations, too, and get such a Node.
 // Read next: linear_system.ipp.
 
-#include <unordered_set>
-
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_IMPLICIT_LINEAR_SYSTEM_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_IMPLICIT_LINEAR_SYSTEM_IPP
 
@@ -960,7 +960,15 @@ private:
             auto const* const block = blocks.data() + r * n_ * n_;
             if (b_norm_[r] == 0.) continue;
             Reals matrix(block, block + n_ * n_);
-            if (!eliminate(matrix, x.data() + r * n_, n_, a_.eps))
+            auto* const row = x.data() + r * n_;
+            bool regular = eliminate(matrix, row, n_, static_cast<double>(n_) * a_.eps);
+            double left = 0.; // where A is singular up to rounding, x is large, and this, too
+            for (std::size_t i = 0; regular && i < n_; ++i) {
+                double image = -b_[r * n_ + i];
+                for (std::size_t j = 0; j < n_; ++j) image += block[i * n_ + j] * row[j];
+                left = std::hypot(left, image);
+            }
+            if (!regular || !(left <= 1e-3 * b_norm_[r]))
                 fail<ConvergenceError>(a_.name, ": the linear system for ", a_.what, " is singular",
                     in_row(r, rows_), ": there is no derivative, or no isolated solution");
         }
@@ -1282,33 +1290,17 @@ XGRAD_LAZY_BODY void LocalResidual::cut(std::uint64_t before, std::span<Edge con
     auto const is_same = [](Edge const& a) {
         return [&a](Edge const& b) { return a.function == b.function && a.input_nr == b.input_nr; };
     };
-    std::unordered_set<Node const*> seen;
-    for (auto const& x : x_) seen.insert(x.grad_fn());
-    std::vector<Node*> path;
-    auto const visit = [&](Node* node) {
-        if (node && seen.insert(node).second) path.push_back(node);
-    };
-    for (auto const& r : residual_) visit(r.grad_fn());
-    while (!path.empty()) {
-        Node& node = *path.back();
-        path.pop_back();
-        for (auto const& edge : node.next_edges()) {
-            if (!edge) continue;
-            Node& to = *edge.function;
-            if (!is_leaf(to) && (to.sequence_nr() > before || seen.contains(&to))) {
-                visit(&to);
-                continue;
-            }
-            auto const at = std::find_if(outside_.begin(), outside_.end(), is_same(edge));
-            auto const index = static_cast<std::size_t>(at - outside_.begin());
-            if (at == outside_.end()) {
-                outside_.push_back(edge);
-                inputs_.push_back(graph_.input(x_[0], edge));
-            }
-            // The graph is new and nobody else's, so that its edges may still change.
-            const_cast<Edge&>(edge) = {inputs_[index].impl().grad_fn, 0};
+    Evaluation const call{name_, true, false, x_, residual_, before};
+    call.for_each_captured([&](Edge const& edge) {
+        auto const at = std::find_if(outside_.begin(), outside_.end(), is_same(edge));
+        auto const index = static_cast<std::size_t>(at - outside_.begin());
+        if (at == outside_.end()) {
+            outside_.push_back(edge);
+            inputs_.push_back(graph_.input(x_[0], edge));
         }
-    }
+        // The graph is new and nobody else's, so that its edges may still change.
+        const_cast<Edge&>(edge) = {inputs_[index].impl().grad_fn, 0};
+    });
     if (known.empty()) return;
     for (auto const& edge : outside_)
         if (!is_leaf(*edge.function) && std::none_of(known.begin(), known.end(), is_same(edge)))
@@ -1411,7 +1403,7 @@ XGRAD_LAZY ImplicitProblem derivative_problem(
 class ImplicitNode final : public Node {
 public:
     ImplicitNode(ImplicitProblem p, TensorSpan x, TensorSpan theta, std::span<Edge const> edges)
-        : problem_(std::move(p)), edges_(edges.begin(), edges.end()) {
+        : problem_(std::move(p)), found_(edges.begin(), edges.end()), edges_(found_) {
         for (std::size_t i = 0; i < x.size(); ++i)
             x_.push_back(SavedTensor::result(x[i], static_cast<std::uint32_t>(i)));
         for (auto const& t : theta) theta_.push_back(SavedTensor::operand(t));
@@ -1439,14 +1431,14 @@ private:
         for (auto& t : theta_) theta.push_back(t.unpack(*this));
         std::vector<Edge> to_x;
         for (auto const& t : x) to_x.push_back(gradient_edge(t));
-        LocalResidual local(problem_, x, theta, to_x, edges_);
+        LocalResidual local(problem_, x, theta, to_x, found_);
         local.check(problem_);
         // Which edges this evaluation has found; none of ours leads to a leaf that F makes.
         std::vector<std::size_t> index;
         for (auto const& edge : local.outside()) {
             std::size_t k = 0;
-            while (k < edges_.size() &&
-                   (edges_[k].function != edge.function || edges_[k].input_nr != edge.input_nr))
+            while (k < found_.size() &&
+                   (found_[k].function != edge.function || found_[k].input_nr != edge.input_nr))
                 ++k;
             index.push_back(k);
         }
@@ -1474,6 +1466,9 @@ private:
     }
 
     ImplicitProblem problem_;
+    /// What an evaluation of the residual depends on, by which each one finds it. The edges of the
+    /// Node lead to the same until a LocalResidual cuts them.
+    std::vector<Edge> const found_;
     std::vector<Edge> edges_;
     std::vector<SavedTensor> x_, theta_;
 };
@@ -1621,10 +1616,7 @@ XGRAD_LAZY_BODY ImplicitProblem argmin_problem(
             fail<ShapeError>("argmin: the function returns one number, and with .rows = true one "
                              "for each row of x: not shape ",
                 y[0].shape());
-        Evaluation const e{"argmin", true, false, inputs, y};
-        Tensors gradient(x.size());
-        vector_jacobian_product(e, Tensors{y[0].impl().type->filled(y[0].shape(), 1)}, gradient);
-        return gradient;
+        return recorded_gradient({"argmin", true, false, inputs, y}, rows);
     };
     return p;
 }
@@ -1771,15 +1763,26 @@ XGRAD_LAZY_BODY Tensors solve_system(
     for (double const number : wanted)
         if (!std::isfinite(number)) fail(p.name, ": b is not finite");
     auto const x = solve_linear(p, system, wanted);
-    // The solver has seen A only as a linear function.
-    auto difference = product(x);
-    for (std::size_t i = 0; i < x.size(); ++i) difference[i] -= wanted[i];
-    auto const distance = row_norms(difference, parts.rows), norm = row_norms(wanted, parts.rows);
-    for (std::size_t r = 0; r < norm.size(); ++r)
-        if (!(distance[r] <= std::cbrt(parts.eps) * norm[r]))
-            fail<Error>(p.name, ": the operator is not linear: |A(x) - b| is ",
-                number_text(distance[r], {3}), in_row(r, parts.rows),
-                " at the solution of a linear one");
+    // The solver has seen A only as a linear function: then A(-x/2) is -A(x)/2.
+    auto difference = product(x), half = x;
+    for (auto& number : half) number *= -0.5;
+    half = product(half);
+    add_rows(Reals(parts.rows, 0.5), difference, half);
+    auto const norm = row_norms(wanted, parts.rows), image = row_norms(difference, parts.rows),
+               bend = row_norms(half, parts.rows);
+    add_rows(Reals(parts.rows, -1.), wanted, difference);
+    auto const distance = row_norms(difference, parts.rows);
+    double const tol = std::cbrt(parts.eps);
+    for (std::size_t r = 0; r < norm.size(); ++r) {
+        if (distance[r] <= tol * norm[r]) continue;
+        std::string const how = number_text(distance[r], {3}) + in_row(r, parts.rows);
+        if (bend[r] <= tol * image[r])
+            fail<ConvergenceError>(p.name,
+                ": the linear system for the solution is singular up to rounding: |A(x) - b| is ",
+                how);
+        fail<Error>(p.name, ": the operator is not linear: |A(x) - b| is ", how,
+            " at the solution of a linear one");
+    }
     return parts.unpack(x);
 }
 

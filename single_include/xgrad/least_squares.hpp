@@ -189,7 +189,8 @@
 // A covariance has a row and a column for each real number of the parameters, two for a complex
 // one.
 // Gradients: `grad` of the result is that of the cost, dL/dRe + i dL/dIm. The result itself is not
-// recorded.
+// recorded: where it depends on captured tensors, bounds or fixed parameters that are
+// differentiated, its derivative is a GraphError.
 // Errors: ShapeError for options of other shapes than the parameters, and for residuals whose
 // shapes change; Error for residuals that, or whose derivatives, are not finite at the start, for
 // holomorphic = true where they are not, for bounds that exclude the start, and for a singular
@@ -324,19 +325,17 @@ constexpr std::string_view choice_names(RobustLoss::Name) {
 
 namespace xgrad {
 
-/// How least_squares() finds a step, and what makes the next one shorter or longer.
-/// - lm (Levenberg-Marquardt): minimises |J d + r|^2 + damping |D d|^2. Ceres' rule: a step is
-///   accepted where the cost decreases by 0.001 of what the linear model predicts; then the damping
-///   is multiplied by max(1/3, 1 - (2 rho - 1)^3), where rho is the quotient of both, and otherwise
-///   by 2, 4, 8, ... in turn.
+/// How least_squares() finds a step d.
+/// - lm: Levenberg and Marquardt's method, as Moré wrote it for MINPACK: d minimises |J d + r|
+/// where
+///   |D d| is at most a radius. A step is accepted where the cost decreases by 1e-4 of what this
+///   linear model predicts. Let rho be the quotient of both: where rho < 0.25 the radius becomes
+///   shorter, by 0.1 to 0.5; where rho > 0.75 or |D d| was below it, it becomes 2 |D d|.
 /// - lmaccel: lm with geodesic acceleration (Transtrum and Sethna, 2012; GSL's lmaccel): a step
 ///   follows the parabola along which the residuals change evenly, for one more call of the
 ///   residual, and is not taken where the parabola bends too much. For curved valleys.
-/// - dogleg: Powell's: the step of Gauss and Newton, shortened towards the gradient to |D d| <=
-///   1/damping. The radius is halved where rho < 0.25, and becomes 3 |D d| at least where rho >
-///   0.75.
-/// - gauss_newton: the step of Gauss and Newton, halved until the cost decreases; damping is the
-///   number by which it is divided.
+/// - dogleg: Powell's: the step of Gauss and Newton, shortened towards the gradient to the radius.
+/// - gauss_newton: the step of Gauss and Newton, halved until the cost decreases.
 enum class LeastSquaresMethod { lm, lmaccel, dogleg, gauss_newton };
 constexpr std::string_view choice_names(LeastSquaresMethod) {
     return "method: lm lmaccel dogleg gauss_newton";
@@ -347,7 +346,7 @@ constexpr std::string_view choice_names(LeastSquaresMethod) {
 ///   depends on others. Not by rows.
 /// - cholesky: by the normal equations: faster, and half as many digits. By rows they are sparse.
 /// - cg: by conjugate gradients with products J v and J^H w; no Jacobian is stored. By rows on the
-///   Schur complement, preconditioned by its diagonal blocks.
+///   Schur complement, preconditioned by its incomplete Cholesky factor.
 enum class NormalSolver { automatic, qr, cholesky, cg };
 constexpr std::string_view choice_names(NormalSolver) {
     return "linear_solver: automatic qr cholesky cg";
@@ -382,18 +381,40 @@ struct LeastSquaresStep {
     std::size_t nfev;     // calls of the residual so far
     double cost;          // of the parameters that the next step starts from
     double gradient_norm; // the largest element there
-    double damping;       // of this step: LeastSquaresMethod
+    double damping;       // 1 / radius; of gauss_newton the number by which a step is divided
     double step_norm;     // |D d|
     bool accepted;        // false where the cost did not decrease enough
+};
+
+/// A function that is called after each step. Where it returns false, the fit ends.
+template <class Step> class StepCallback {
+public:
+    StepCallback() = default;
+    template <std::invocable<Step const&> F> StepCallback(F f) {
+        if constexpr (requires { f == nullptr; })
+            if (f == nullptr) return;
+        call_ = [f = std::move(f)](Step const& step) mutable {
+            if constexpr (std::same_as<std::invoke_result_t<F&, Step const&>, bool>) return f(step);
+            else return f(step), true;
+        };
+    }
+    bool operator()(Step const& step) const { return !call_ || call_(step); }
+
+private:
+    std::function<bool(Step const&)> call_;
 };
 
 /// Options of least_squares(), with SciPy's names.
 struct LeastSquaresOptions {
     Choice<LeastSquaresMethod> method = LeastSquaresMethod::lm;   // see there
     Choice<NormalSolver> linear_solver = NormalSolver::automatic; // see there
-    double ftol = 1e-8; // stops where the cost changes relatively by less; 0: never
-    double xtol = 1e-8; // stops where |D d| is smaller relatively to |D x|; 0: never
-    double gtol = 1e-8; // stops where the largest element of the gradient is smaller; 0: never
+    /// Each stops where what it is for is smaller. Steps are those that were accepted, and the full
+    /// step (of Gauss and Newton) from their end must be as small: a step may be short for another
+    /// reason.
+    double ftol = 1e-8;       // by how much of the cost a step decreases it
+    double xtol = 1e-8;       // |D d| of a step, relatively to |D x|
+    double gtol = 1e-8;       // |cos| between the residuals and each column of J
+    double gtol_absolute = 0; // the largest element of the gradient
     std::size_t max_nfev = 0; // calls of the residual; 0: 200 for each real parameter
     RobustLoss loss = {};     // each residual r costs f_scale^2 rho(|r|^2 / f_scale^2) / 2
     double f_scale = 1;       // the modulus from which on a residual counts as an outlier
@@ -401,14 +422,13 @@ struct LeastSquaresOptions {
     ForParameters upper = {}; // likewise
     ForParameters fixed = {}; // 1 or true for parameters that stay as they are
     /// How much each parameter may change: D is its inverse. Without it D has the norms of the
-    /// Jacobian's columns (SciPy's "jac"), which fall to half of the last ones at most; with
-    /// linear_solver cg 1.
+    /// Jacobian's columns, the largest so far (SciPy's "jac"); with linear_solver cg 1.
     ForParameters x_scale = {};
     /// All parameters and residuals are complex, and no conj, abs or real part of a parameter is
     /// taken: a step solves for n complex numbers in the place of 2 n real ones. Without a value it
     /// is measured once, at a point beside the start; true is checked at the start.
     std::optional<bool> holomorphic = {};
-    std::function<void(LeastSquaresStep const&)> callback = {}; // called after each step
+    StepCallback<LeastSquaresStep> callback = {}; // called after each step; false ends the fit
 };
 
 namespace detail {
@@ -416,6 +436,7 @@ namespace detail {
 /// A call of the residual for these parameters; what is recorded is kept.
 struct ResidualCall {
     Tensors inputs, outputs;
+    std::uint64_t before; // as in Evaluation
 };
 /// What least_squares() found, in tensors of any type.
 struct LeastSquaresSolution {
@@ -437,7 +458,7 @@ LeastSquaresSolution minimize_squares(std::function<ResidualCall(TensorSpan)> co
 template <class X, class R> struct LeastSquaresResult {
     X x;                 // the parameters
     R fun;               // the residuals there
-    X grad;              // the gradient of the cost
+    X grad;              // the gradient of the cost, also for fixed parameters
     double cost;         // half the sum of squared moduli, or of losses
     double optimality;   // the largest element of the gradient of free parameters
     std::size_t nfev;    // calls of the residual
@@ -449,7 +470,8 @@ template <class X, class R> struct LeastSquaresResult {
     /// The covariance of the parameters, s^2 (J^T J)^-1, for residuals whose real numbers are
     /// independent with the variance s^2: the given one, or the sum of squares divided by the
     /// degrees of freedom. A complex parameter has two rows and columns, for its real and its
-    /// imaginary part; those of fixed parameters are 0. With a loss J has its weights.
+    /// imaginary part; those of fixed parameters, and of those that a bound holds, are 0. With a
+    /// loss J has its weights.
     Tensor<double> covariance(std::optional<double> variance = {}) const {
         return covariance_(variance);
     }
@@ -458,33 +480,44 @@ template <class X, class R> struct LeastSquaresResult {
 };
 
 /// Minimises half the sum of |r|^2 over all residuals r of residual(x), from x0 on. `x0` is a
-/// Tensor or a structure of tensors, real and complex; the residual returns any structure. A step
-/// solves the linear least squares problem of the Jacobian J, which comes from forward mode with
-/// eight tangents in a pass, or from reverse mode where there are fewer residuals than parameters.
-/// A residual r that is not holomorphic has J d + K conj(d) = -r to solve, in real numbers.
+/// Tensor, an expression, a number, or a structure of tensors, real and complex; the residual
+/// returns any structure. A step solves the linear least squares problem of the Jacobian J, which
+/// comes from forward mode with eight tangents in a pass, or from reverse mode where there are
+/// fewer residuals than parameters. A residual r that is not holomorphic has J d + K conj(d) = -r
+/// to solve, in real numbers.
 template <class F, class X>
 auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        using Result = detail::structure<typename Of::Result>;
-        static_assert(detail::all_differentiable<Result>,
-            "least_squares: the residual must return tensors of real or complex numbers");
-        typename Of::In const like(detail::StructureOf<X>::make(x0));
-        std::optional<Result> fun;
-        auto const call = [&](detail::TensorSpan x) {
-            return Of::run("least_squares", residual, detail::with_tensors(like, x),
-                {.create_graph = false}, [&](auto const& e, auto const&, auto const& out) {
-                    if (!fun) fun.emplace(detail::without_tensors(out));
-                    return detail::ResidualCall{
-                        detail::listed(e.inputs), detail::listed(e.outputs)};
-                });
-        };
-        auto s = detail::minimize_squares(call, detail::erased(like), options);
-        return LeastSquaresResult<typename Of::In, Result>{detail::with_tensors(like, s.x),
-            detail::with_tensors(*fun, s.fun), detail::with_tensors(like, s.grad), s.cost,
-            s.optimality, s.nfev, s.njev, s.nit, s.success, std::move(s.message),
-            std::move(s.covariance)};
+    if constexpr (detail::TransformInput<X> &&
+                  !std::same_as<X, std::decay_t<decltype(detail::tensor_input(x0))>>)
+        return least_squares(std::forward<F>(residual), detail::tensor_input(x0), options);
+    else {
+        using Of = detail::Transform<F, X>;
+        if constexpr (Of::fits) {
+            using Result = detail::structure<typename Of::Result>;
+            static_assert(detail::all_differentiable<Result>,
+                "least_squares: the residual must return tensors of real or complex numbers");
+            std::optional<Result> fun;
+            auto const call = [&](detail::TensorSpan x) {
+                return Of::run("least_squares", residual, detail::with_tensors(x0, x),
+                    {.create_graph = false}, [&](auto const& e, auto const&, auto const& out) {
+                        if (!fun) fun.emplace(detail::without_tensors(out));
+                        return detail::ResidualCall{
+                            detail::listed(e.inputs), detail::listed(e.outputs), e.before};
+                    });
+            };
+            auto s = detail::minimize_squares(call, detail::erased(x0), options);
+            return LeastSquaresResult<X, Result>{detail::with_tensors(x0, s.x),
+                detail::with_tensors(*fun, s.fun), detail::with_tensors(x0, s.grad), s.cost,
+                s.optimality, s.nfev, s.njev, s.nit, s.success, std::move(s.message),
+                std::move(s.covariance)};
+        }
     }
+}
+/// From a list of numbers: least_squares(f, {1., 2.}).
+template <class F>
+auto least_squares(
+    F&& residual, std::initializer_list<double> x0, LeastSquaresOptions const& options = {}) {
+    return least_squares(std::forward<F>(residual), Tensor<double>(x0), options);
 }
 
 } // namespace xgrad
@@ -602,7 +635,8 @@ auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options
                             detail::Tensors outputs{out};
                             if constexpr (ComplexScalar<typename Result::scalar>)
                                 outputs[0] = view_as_real(out);
-                            return detail::ResidualCall{detail::listed(e.inputs), outputs};
+                            return detail::ResidualCall{
+                                detail::listed(e.inputs), outputs, e.before};
                         });
                 };
                 auto s = detail::minimize_squares(call, parameters, options,
@@ -885,6 +919,10 @@ struct BlockPattern {
                 begin + static_cast<std::ptrdiff_t>(std::min(guess, first[p + 1])),
                 static_cast<BlockIndex>(q)) -
             begin);
+    }
+    /// Whether an entry that find() returned is block (p, q).
+    bool has(std::size_t p, std::size_t entry, std::size_t q) const {
+        return entry < first[p + 1] && column[entry] == q;
     }
     /// Where the block of an entry of row p begins.
     std::size_t place(std::size_t p, std::size_t entry) const { return panel[p] + offset[entry]; }
@@ -1401,17 +1439,27 @@ public:
     /// Makes a number 0 in all solutions. Nothing is coupled with it.
     void leave_out(std::size_t i) { values_[diagonal_[i]] = 1; }
 
-    /// Computes U for these numbers added to the diagonal; where it iterates, only the rows that
-    /// are eliminated first, and the factors of the diagonal blocks of what they leave.
+    /// Computes U for these numbers added to the diagonal. Where it iterates, the rows that are not
+    /// eliminated first have an incomplete factor, without blocks that the pattern lacks: the
+    /// diagonal is made larger until all pivots are positive.
     void factor(std::vector<double> damping) {
-        factors_ = values_;
         damping_ = std::move(damping);
-        for (std::size_t i = 0; i < numbers_; ++i) factors_[diagonal_[i]] += damping_[i];
-        dependent_ = 0;
-        for (std::size_t p = 0; p < at_.size(); ++p) {
-            factor_panel(p);
-            if (!iterates_ || p < eliminated_) eliminate(p);
-        }
+        double more = 0;
+        do {
+            factors_ = values_;
+            dependent_ = 0;
+            is_indefinite_ = false;
+            for (std::size_t p = 0; p < at_.size(); ++p) {
+                for (std::size_t i = at_[p]; i < at_[p] + pattern_.width[p]; ++i)
+                    factors_[diagonal_[i]] =
+                        (factors_[diagonal_[i]] + damping_[i]) * (1 + (p < eliminated_ ? 0 : more));
+            }
+            for (std::size_t p = 0; p < at_.size(); ++p) {
+                factor_panel(p);
+                eliminate(p);
+            }
+            more = more > 0 ? 4 * more : 1e-3;
+        } while (iterates_ && is_indefinite_ && more < 1e6);
     }
     /// Replaces the right side x by the solution.
     void solve(std::vector<double>& x, double tolerance) const {
@@ -1432,6 +1480,7 @@ private:
             // What depends on numbers before it stays as it is: 1 / infinity is 0.
             bool const depends = !(row[k] > rounding() * all);
             dependent_ += depends;
+            is_indefinite_ |= depends && p >= eliminated_ && all > 0;
             row[k] = depends ? std::numeric_limits<double>::infinity() : std::sqrt(row[k]);
             double const inverse = 1 / row[k];
             for (std::size_t j = k + 1; j < stride; ++j) row[j] *= inverse;
@@ -1451,12 +1500,16 @@ private:
         for (std::size_t a = pattern_.first[p] + 1; a < end; ++a) {
             std::size_t const to = columns[a];
             Panel const left{u + pattern_.offset[a], stride, pattern_.width[to]};
-            for (std::size_t b = a; b < end && (b == a || !iterates_);) {
+            for (std::size_t b = a; b < end;) {
                 // Blocks that stand side by side here and there are one.
                 std::size_t const first = b, entry = pattern_.find(to, columns[b]);
+                if (iterates_ && !pattern_.has(to, entry, columns[b])) {
+                    ++b;
+                    continue;
+                }
                 Panel right{u + pattern_.offset[b], stride, 0};
                 do right.width += pattern_.width[columns[b++]];
-                while (b < end && !iterates_ && entry + (b - first) < pattern_.first[to + 1] &&
+                while (b < end && entry + (b - first) < pattern_.first[to + 1] &&
                        columns[entry + (b - first)] == columns[b]);
                 add_product<true>(factors_.data() + pattern_.place(to, entry), pattern_.stride[to],
                     left, right, pattern_.width[p]);
@@ -1505,7 +1558,7 @@ private:
     }
 
     /// Solves S x = b for the blocks that are not eliminated first, in place; preconditioned by the
-    /// diagonal blocks of S.
+    /// incomplete factor of S.
     void conjugate_gradients(std::vector<double>& solution, double tolerance) const {
         std::size_t const count = at_.size();
         std::vector<double> left(numbers_), x(numbers_), z(numbers_), along(numbers_), image;
@@ -1513,10 +1566,8 @@ private:
             std::copy_n(solution.data() + at_[p], pattern_.width[p], left.data() + at_[p]);
         auto const precondition = [&] {
             z = left;
-            for (std::size_t p = eliminated_; p < count; ++p) {
-                solve_diagonal(p, z.data());
-                solve_diagonal_back(p, z.data());
-            }
+            for (std::size_t p = eliminated_; p < count; ++p) substitute(p, z.data());
+            for (std::size_t p = count; p-- > eliminated_;) substitute_back(p, z.data());
             return dot_product(left.data(), z.data(), numbers_);
         };
         double square = precondition();
@@ -1565,7 +1616,7 @@ private:
     BlockPattern pattern_;
     std::vector<std::size_t> at_, diagonal_; // of blocks in vectors; of numbers in values_
     std::size_t numbers_ = 0, eliminated_ = 0, dependent_ = 0;
-    bool iterates_ = false;
+    bool iterates_ = false, is_indefinite_ = false;
     std::vector<double> values_, factors_, damping_;
 };
 
@@ -1800,7 +1851,8 @@ public:
     virtual void pull(double const* w, double* to) = 0;
 };
 
-/// By conjugate gradients on the normal equations, in the form that never squares J (CGLS).
+/// By conjugate gradients on the normal equations, in the form that never squares J (CGLS). It has
+/// no multiplier of D^2: a radius ends it.
 class CgSolver final : public StepSolver {
 public:
     std::optional<Linearization> of;
@@ -1808,30 +1860,40 @@ public:
     std::vector<double> residual;    // r
     std::span<std::size_t const> at; // the numbers of x that d changes
 
-    bool solve(double damping, std::span<double const> D, std::span<double> d) override {
+    bool solve(double, std::span<double const> D, std::span<double> d) override {
+        return solve_within(std::numeric_limits<double>::infinity(), D, d);
+    }
+    /// Stops where |D d| is the radius (Steihaug and Toint): d is longer in each iteration.
+    bool solve_within(double radius, std::span<double const> D, std::span<double> d) {
         std::size_t const n = d.size(), m = residual.size();
-        std::vector<double> left(m), image(m), p(n), s(n), product(gradient.size());
+        std::vector<double> left(m), image(m), p(n), s(n), product(gradient.size()), along(n);
+        // In the variables D d.
         for (std::size_t i = 0; i < m; ++i) left[i] = -residual[i];
-        for (std::size_t i = 0; i < n; ++i) p[i] = s[i] = -gradient[at[i]];
+        for (std::size_t i = 0; i < n; ++i) p[i] = s[i] = -gradient[at[i]] / D[i];
         std::ranges::fill(d, 0.);
         double square = squared_norm(s.data(), n);
         double const end = square * tolerance * tolerance;
         for (std::size_t k = 0; k < 2 * n && square > end; ++k) {
-            apply(p, image);
-            double curvature = squared_norm(image.data(), m);
-            for (std::size_t i = 0; i < n; ++i) curvature += damping * D[i] * D[i] * p[i] * p[i];
-            if (!(curvature > 0)) break;
-            double const step = square / curvature;
+            for (std::size_t i = 0; i < n; ++i) along[i] = p[i] / D[i];
+            apply(along, image);
+            double const curvature = squared_norm(image.data(), m);
+            double const a = squared_norm(p.data(), n), b = dot_product(d.data(), p.data(), n),
+                         rest = radius * radius - squared_norm(d.data(), n);
+            // The positive root of |d + t p|^2 = radius^2
+            double const longest = rest / (b + std::sqrt(b * b + a * rest)),
+                         step = curvature > 0 ? std::min(square / curvature, longest) : longest;
+            if (!std::isfinite(step)) break;
             add_multiple(d.data(), p.data(), step, n);
+            if (step == longest) break;
             add_multiple(left.data(), image.data(), -step, m);
             image = left;
             of->pull(image.data(), product.data());
-            for (std::size_t i = 0; i < n; ++i)
-                s[i] = product[at[i]] - damping * D[i] * D[i] * d[i];
+            for (std::size_t i = 0; i < n; ++i) s[i] = product[at[i]] / D[i];
             double const next = squared_norm(s.data(), n);
             for (std::size_t i = 0; i < n; ++i) p[i] = s[i] + next / square * p[i];
             square = next;
         }
+        for (std::size_t i = 0; i < n; ++i) d[i] /= D[i];
         return true;
     }
     void solve_again(std::span<double const>, std::span<double>) override {
@@ -2163,6 +2225,17 @@ XGRAD_LAZY_BODY void check_observations(AnyTensor const& residual, RowIndex cons
 // ======== xgrad/impl/least_squares/fit.ipp
 // Bodies of fit.hpp: the loop over steps. It computes with real numbers, two for a complex
 // one: linearization.ipp.
+//
+// Only an accepted step can converge, and only where the full step from its end is small, too: what
+// shortens a step must not look like a minimum.
+
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_LINEAR_MODEL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_LINEAR_MODEL_IPP
+
+// ======== xgrad/impl/least_squares/linear_model.ipp
+// The linear model |J d + r| of the residuals at one point, and its least steps d: without a bound
+// (the full step), and where |D d| is at most a radius, by the methods of Moré (MINPACK, 1978) and
+// Powell.
 
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_SQUARES_PROBLEM_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_SQUARES_PROBLEM_IPP
@@ -2198,12 +2271,16 @@ protected:
             if (!(scale_[i] > 0))
                 fail("least_squares: x_scale must be positive, and has ", number_text(scale_[i]));
         }
-        for (double const number : {options_.ftol, options_.xtol, options_.gtol})
+        for (double const number :
+            {options_.ftol, options_.xtol, options_.gtol, options_.gtol_absolute})
             if (!(number >= 0))
                 fail("least_squares: ftol, xtol and gtol must not be negative, and one is ",
                     number_text(number));
         if (!(options_.f_scale > 0))
             fail("least_squares: f_scale must be positive, and is ", number_text(options_.f_scale));
+        max_nfev_ = options_.max_nfev ? options_.max_nfev : 200 * now_.x.size();
+        if (std::ranges::any_of(x0_, [](auto const& t) { return is_single(t.dtype()); }))
+            rounding_ = std::numeric_limits<float>::epsilon();
         if (rows_) now_.rows = rows_->rows();
         evaluate(now_);
         if (!std::isfinite(now_.cost))
@@ -2221,16 +2298,17 @@ protected:
         if (options_.holomorphic.value_or(false) && !possible)
             fail<TypeError>("least_squares: holomorphic = true is for complex parameters and "
                             "complex residuals, and some are real");
+        if (options_.holomorphic.value_or(false) && !Linearization(now_).is_holomorphic())
+            fail("least_squares: holomorphic = true, and the derivative at the start is not: "
+                 "the residual takes conj, abs or a part of a parameter");
         if (!possible || !options_.lower.tensors().empty() || !options_.upper.tensors().empty() ||
             options_.linear_solver == NormalSolver::cg)
             return;
         if (options_.holomorphic) {
             holomorphic_ = *options_.holomorphic;
-            if (holomorphic_ && !Linearization(now_).is_holomorphic())
-                fail("least_squares: holomorphic = true, and the derivative at the start is not: "
-                     "the residual takes conj, abs or a part of a parameter");
             return;
         }
+        if (result_.nfev >= max_nfev_) return;
         // At the start itself z conj(z) may look holomorphic.
         for (std::size_t i = 0; i < next_.x.size(); ++i)
             next_.x[i] +=
@@ -2256,6 +2334,23 @@ protected:
                 fail<ShapeError>("least_squares: the residual had shape ", first[k].shape(),
                     " at first and now ", here[k].shape(), ": it must not change");
         at.evaluate(options_.loss, options_.f_scale);
+    }
+
+    /// The result is not recorded: its derivatives for what it depends on are an error.
+    void forbid_differentiation() {
+        auto const& call = now_.call;
+        Evaluation const e{"least_squares", false, false, call.inputs, call.outputs, call.before};
+        auto const captured = e.captured();
+        Tensors given = options_.lower.tensors();
+        for (auto const& t : options_.upper.tensors()) given.push_back(t);
+        if (!options_.fixed.tensors().empty()) given.insert(given.end(), x0_.begin(), x0_.end());
+        for (auto* all : {&result_.x, &result_.fun, &result_.grad})
+            forbid_derivatives("least_squares", captured, given, *all);
+        result_.covariance = [=, of = std::move(result_.covariance)](auto const& variance) {
+            Tensors all{of(variance)};
+            forbid_derivatives("covariance", captured, given, all);
+            return all[0].as<double>();
+        };
     }
 
     /// The numbers of an option, one for each real number of the parameters.
@@ -2295,8 +2390,10 @@ protected:
     TensorSpan x0_;
     std::shared_ptr<RowSolver> rows_; // of residuals by rows
     bool holomorphic_ = false;
-    Reals lower_, upper_, scale_; // of all real numbers
-    Residuals now_, next_;        // of the last step that was accepted, and of the one on trial
+    std::size_t max_nfev_ = 0;
+    double rounding_ = std::numeric_limits<double>::epsilon(); // of the parameters
+    Reals lower_, upper_, scale_;                              // of all real numbers
+    Residuals now_, next_; // of the last step that was accepted, and of the one on trial
     LeastSquaresSolution result_;
 };
 
@@ -2305,43 +2402,10 @@ protected:
 
 namespace xgrad::detail {
 
-class SquaresMinimizer : SquaresProblem {
-
-public:
+class LinearModel : protected SquaresProblem {
+protected:
     using SquaresProblem::SquaresProblem;
 
-    LeastSquaresSolution run() {
-        start();
-        std::size_t const max_nfev = options_.max_nfev ? options_.max_nfev : 200 * now_.x.size();
-        linearize();
-        if (!std::isfinite(optimality_))
-            fail("least_squares: the derivative of the residual is not finite at the start");
-        for (; !result_.success; ++result_.nit) {
-            if (!std::isfinite(optimality_)) {
-                result_.message = "not converged: the derivative of the residual is not finite";
-                break;
-            }
-            if (optimality_ <= options_.gtol) {
-                converged("the largest element of the gradient, " + number_text(optimality_) +
-                          ", is at most gtol");
-                break;
-            }
-            if (result_.nfev >= max_nfev) {
-                result_.message = "not converged: the residual was called " +
-                                  std::to_string(result_.nfev) + " times, and max_nfev is " +
-                                  std::to_string(max_nfev);
-                break;
-            }
-            if (!step()) break;
-        }
-        return finish();
-    }
-
-private:
-    void converged(std::string const& why) {
-        result_.success = true;
-        result_.message = "converged: " + why;
-    }
     void start() {
         begin();
         auto const fixed = expanded("fixed", options_.fixed, 0);
@@ -2358,6 +2422,7 @@ private:
             else make_dense<double>(n);
         }
         gradient_.resize(now_.x.size());
+        column_norms_.resize(now_.x.size());
         norms_.resize(now_.x.size());
     }
     template <class T> void make_dense(std::size_t n) {
@@ -2367,46 +2432,43 @@ private:
     }
     /// The gradient, the scales and the solver for the parameters of now_.
     void linearize() {
+        is_blocked_.assign(now_.x.size(), false);
+        linearize_chosen();
+        measure_cosines();
+        set_scales();
+        first_optimality_ = std::max(first_optimality_, optimality_);
+        if (optimality_ > 0)
+            solver_->tolerance = std::clamp(optimality_ / first_optimality_, 1e-6, 0.1);
+    }
+    void linearize_chosen() {
         ++result_.njev;
+        weighted_ = now_.weighted;
         if (rows_) {
-            weighted_ = now_.weighted;
-            column_norms_.resize(norms_.size());
             rows_->linearize(now_, gradient_.data(), column_norms_.data());
-            for (std::size_t i = 0; i < norms_.size(); ++i)
-                norms_[i] = std::max(norms_[i] / 2, column_norms_[i]);
             choose_numbers<double>();
             rows_->choose(numbers_);
-            set_scales();
         } else if (cg_) {
             cg_->of.emplace(now_);
-            cg_->residual = weighted_ = now_.weighted;
+            cg_->residual = weighted_;
             cg_->of->pull(weighted_.data(), gradient_.data());
             cg_->gradient = gradient_;
             choose_numbers<double>();
             cg_->at = numbers_;
-            set_scales();
         } else if (holomorphic_) linearize_dense<std::complex<double>>();
         else linearize_dense<double>();
-        first_optimality_ = std::max(first_optimality_, optimality_);
-        if (optimality_ > 0)
-            solver_->tolerance = std::clamp(optimality_ / first_optimality_, 1e-6, 0.1);
         solved_ = false;
     }
     template <class T> void linearize_dense() {
         constexpr std::size_t w = sizeof(T) / sizeof(double);
         std::size_t const m = now_.values.size() / w;
-        weighted_ = now_.weighted;
         auto* const a = reinterpret_cast<T*>(jacobian_.data());
         auto* const r = reinterpret_cast<T*>(weighted_.data());
         Linearization(now_).jacobian<T>(columns_, a);
         auto* const g = reinterpret_cast<T*>(gradient_.data());
         for (std::size_t c = 0; c < columns_.size(); ++c) {
             g[columns_[c]] = dot_product(a + c * m, r, m);
-            double const norm = std::sqrt(squared_norm(a + c * m, m));
-            for (std::size_t part = 0; part < w; ++part) {
-                double& largest = norms_[columns_[c] * w + part];
-                largest = std::max(largest / 2, norm);
-            }
+            std::fill_n(
+                column_norms_.data() + columns_[c] * w, w, std::sqrt(squared_norm(a + c * m, m)));
         }
         choose_numbers<T>();
         // Columns of parameters that stay at their bounds are left out.
@@ -2416,7 +2478,6 @@ private:
                 if (used != c) std::copy_n(a + c * m, m, a + used * m);
                 ++used;
             }
-        set_scales();
         static_cast<DenseSolver<T>&>(*solver_).factor(a, r, m, used);
     }
     /// The numbers that a step changes: not fixed, and not at a bound beyond which the cost falls.
@@ -2429,52 +2490,294 @@ private:
                 double const g = gradient_[i], x = now_.x[i];
                 if (x <= lower_[i] && g > 0) continue;
                 if (x >= upper_[i] && g < 0) continue;
-                numbers_.push_back(i);
                 optimality_ = std::isfinite(g) ? std::max(optimality_, std::abs(g)) : infinity;
+                if (!is_blocked_[i]) numbers_.push_back(i);
             }
-        d_.resize(numbers_.size());
-        D_.resize(numbers_.size());
+        for (auto* all : {&x_, &weight_, &d_, &D_, &newton_, &other_, &acceleration_})
+            all->resize(numbers_.size());
     }
-    void set_scales() {
-        bool const by_jacobian = options_.x_scale.tensors().empty() && !cg_;
-        if (base_ == 0 && cg_) {
+    /// The cosines between the residuals and columns of J. Conjugate gradients have no columns: all
+    /// have the norm that J has along the gradient.
+    void measure_cosines() {
+        double const residual = std::sqrt(squared_norm(now_.weighted.data(), now_.weighted.size()));
+        cosine_ = 0;
+        if (cg_) {
             double size = 0;
-            Reals v(numbers_.size());
-            for (std::size_t i = 0; i < v.size(); ++i) {
+            for (std::size_t i = 0; i < d_.size(); ++i) {
                 double const s = scale_[numbers_[i]], g = gradient_[numbers_[i]];
-                v[i] = s * s * g;
+                d_[i] = s * s * g;
                 size += s * s * g * g;
             }
-            base_ = size > 0 ? std::sqrt(solver_->squared_image(v) / size) : 1;
-        }
+            double const image = std::sqrt(solver_->squared_image(d_));
+            if (size > 0) cosine_ = size / (image * residual);
+            if (base_ == 0) base_ = image / std::sqrt(size);
+        } else
+            for (auto const i : numbers_)
+                if (gradient_[i] != 0)
+                    cosine_ =
+                        std::max(cosine_, std::abs(gradient_[i]) / (column_norms_[i] * residual));
+    }
+    void set_scales() {
+        for (std::size_t i = 0; i < norms_.size(); ++i)
+            norms_[i] = std::max(norms_[i], column_norms_[i]);
         if (base_ == 0)
             for (std::size_t i = 0; i < norms_.size(); ++i)
                 base_ = std::max(base_, norms_[i] * scale_[i]);
-        if (base_ == 0) base_ = 1;
+        if (!(base_ > 0)) base_ = 1;
+        bool const by_jacobian = options_.x_scale.tensors().empty() && !cg_;
         for (std::size_t i = 0; i < D_.size(); ++i) {
-            double const norm = norms_[numbers_[i]];
-            D_[i] = !by_jacobian ? base_ / scale_[numbers_[i]] : norm > 0 ? norm : 1;
+            std::size_t const at = numbers_[i];
+            D_[i] = !by_jacobian ? base_ / scale_[at] : norms_[at] > 0 ? norms_[at] : 1;
+            x_[i] = now_.x[at];
+            weight_[i] = by_jacobian ? column_norms_[at] : D_[i];
         }
+        double const residual = std::sqrt(squared_norm(now_.weighted.data(), now_.weighted.size()));
+        visible_ = 4 * rounding_ * (change(x_) + residual);
+        noise_ = visible_ * residual;
+    }
+    /// How much the residuals change by d, if those of each number add up.
+    double change(std::span<double const> d) const {
+        double sum = 0;
+        for (std::size_t i = 0; i < d.size(); ++i) sum += d[i] * weight_[i] * d[i] * weight_[i];
+        return std::sqrt(sum);
     }
     double scaled_norm(std::span<double const> d) const {
         double sum = 0;
         for (std::size_t i = 0; i < d.size(); ++i) sum += d[i] * D_[i] * d[i] * D_[i];
         return std::sqrt(sum);
     }
-
-    bool is_lm() const {
-        return options_.method == LeastSquaresMethod::lm ||
-               options_.method == LeastSquaresMethod::lmaccel;
+    /// By how much a step decreases the cost of the linear model.
+    double predicted(std::span<double const> d) {
+        double slope = 0;
+        for (std::size_t i = 0; i < d.size(); ++i) slope += gradient_[numbers_[i]] * d[i];
+        return -slope - solver_->squared_image(d) / 2;
     }
-    /// Half of the second derivative along the path whose first one is d_; false where it is long.
-    bool accelerate(double predicted) {
+
+    /// Writes the full step to newton_, and leaves its factors in the solver. Where columns of J
+    /// depend on others, it has a multiplier that is hardly visible.
+    bool full_step() {
+        if (solved_ && has_full_factors_) return is_full_;
+        has_full_factors_ = solved_ = is_full_ = true;
+        // Normal equations of rows that are singular once stay so: that spares their factors.
+        is_regular_ = (is_regular_ || !rows_) && solver_->solve(0, D_, newton_);
+        if (is_regular_ || options_.method == LeastSquaresMethod::gauss_newton)
+            return is_full_ = is_regular_;
+        for (std::size_t i = 0; i < other_.size(); ++i) other_[i] = weight_[i] > 0 ? weight_[i] : 1;
+        return is_full_ = solver_->solve(1e-12, other_, newton_);
+    }
+    /// Writes the step to d_ that minimises the linear model where |D d| is at most the radius, or
+    /// a tenth more. It has a multiplier of D^2, at which its length is right: found by Newton's
+    /// method for 1 / length.
+    bool within_radius() {
+        bool const is_full = full_step();
+        double length = scaled_norm(newton_), steepest = 0;
+        if (is_full && length <= 1.1 * radius_) {
+            d_ = newton_;
+            multiplier_ = 0;
+            return true;
+        }
+        for (std::size_t i = 0; i < D_.size(); ++i)
+            steepest += std::pow(gradient_[numbers_[i]] / D_[i], 2);
+        steepest = std::sqrt(steepest);
+        double const upper = steepest / radius_;
+        double lower = is_full && is_regular_ ? next_multiplier(newton_, 0) : 0;
+        multiplier_ = std::clamp(multiplier_, lower, std::max(lower, upper));
+        if (multiplier_ == 0) multiplier_ = is_full ? steepest / length : 1e-3 * upper;
+        for (int k = 0; k < 10; ++k) {
+            has_full_factors_ = false;
+            if (!solver_->solve(multiplier_, D_, d_)) {
+                multiplier_ *= 10;
+                continue;
+            }
+            length = scaled_norm(d_);
+            if (std::abs(length - radius_) <= 0.1 * radius_) break;
+            if (length > radius_) lower = multiplier_;
+            multiplier_ = std::max(next_multiplier(d_, multiplier_), lower);
+            if (!std::isfinite(multiplier_)) return false;
+            if (multiplier_ == 0) multiplier_ = 1e-3 * upper;
+        }
+        return true;
+    }
+    /// One step of Newton's method from the multiplier with which the solver found d.
+    double next_multiplier(Reals const& d, double multiplier) {
+        double const length = scaled_norm(d);
+        for (std::size_t i = 0; i < d.size(); ++i) other_[i] = D_[i] * D_[i] * d[i] / length;
+        solver_->solve_again(other_, acceleration_);
+        double slope = 0;
+        for (std::size_t i = 0; i < d.size(); ++i) slope += other_[i] * acceleration_[i];
+        return multiplier + (length - radius_) / (radius_ * slope);
+    }
+    /// Powell's step: to Cauchy's point, where the model is least along the gradient, and on to the
+    /// full step.
+    bool dogleg() {
+        if (!full_step()) return false;
+        double slope = 0;
+        for (std::size_t i = 0; i < d_.size(); ++i) {
+            double const g = gradient_[numbers_[i]];
+            d_[i] = -g / (D_[i] * D_[i]);
+            slope -= g * d_[i];
+        }
+        double const to_cauchy = slope / solver_->squared_image(d_);
+        for (auto& x : d_) x *= to_cauchy;
+        double const cauchy = scaled_norm(d_);
+        if (scaled_norm(newton_) <= radius_) d_ = newton_;
+        else if (cauchy >= radius_)
+            for (auto& x : d_) x *= radius_ / cauchy;
+        else {
+            double a = 0, b = 0; // |c + t (newton - c)|^2 = radius^2
+            for (std::size_t i = 0; i < d_.size(); ++i) {
+                double const c = d_[i] * D_[i], more = newton_[i] * D_[i] - c;
+                a += more * more;
+                b += more * c;
+            }
+            double const rest = radius_ * radius_ - cauchy * cauchy;
+            double const t = rest / (b + std::sqrt(b * b + a * rest));
+            for (std::size_t i = 0; i < d_.size(); ++i) d_[i] += t * (newton_[i] - d_[i]);
+        }
+        return true;
+    }
+
+    std::vector<std::size_t> columns_; // parameters that are not fixed, as numbers of the solver
+    std::vector<std::size_t> numbers_; // the real numbers among them that the next step changes
+    std::vector<bool> is_blocked_;     // at a bound that a step would leave
+    Reals jacobian_, weighted_;        // memory of the dense solvers
+    Reals gradient_;                   // of all real numbers
+    Reals column_norms_, norms_;       // of J at now_, and the largest ones so far
+    Reals x_, d_, D_, newton_;         // of numbers_: x, the step, its scales, the full step
+    Reals weight_;               // likewise: D, without norms of columns that were longer before
+    Reals other_, acceleration_; // likewise: scratch
+    double base_ = 0, optimality_ = 0, first_optimality_ = 0, cosine_ = 0;
+    double visible_ = 0, noise_ = 0; // rounding errors of the residuals, and of the cost
+    double radius_ = 0;              // the largest |D d|; 0 before the first step
+    double multiplier_ = 0;          // of D^2 in the last step
+    // newton_ is that of now_; it was found; without a multiplier; and the solver has its factors.
+    bool solved_ = false, is_full_ = false, is_regular_ = true, has_full_factors_ = false;
+    std::shared_ptr<StepSolver> solver_;
+    std::shared_ptr<CgSolver> cg_; // the same, where it is one
+};
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_LINEAR_MODEL_IPP
+
+namespace xgrad::detail {
+
+class SquaresMinimizer : LinearModel {
+public:
+    using LinearModel::LinearModel;
+
+    LeastSquaresSolution run() {
+        start();
+        linearize();
+        // A step of lmaccel calls the residual twice.
+        std::size_t const more = options_.method == LeastSquaresMethod::lmaccel;
+        if (!std::isfinite(optimality_))
+            fail("least_squares: the derivative of the residual is not finite at the start");
+        while (result_.message.empty()) {
+            if (!std::isfinite(optimality_))
+                result_.message = "not converged: the derivative of the residual is not finite";
+            else if (cosine_ <= options_.gtol)
+                converged(
+                    "the largest cosine between the residuals and a column of the Jacobian, " +
+                    number_text(cosine_) + ", is at most gtol");
+            else if (optimality_ <= options_.gtol_absolute)
+                converged("the largest element of the gradient, " + number_text(optimality_) +
+                          ", is at most gtol_absolute");
+            else if (result_.nfev + more >= max_nfev_)
+                result_.message = "not converged: the residual was called " +
+                                  std::to_string(result_.nfev) + " times, and max_nfev is " +
+                                  std::to_string(max_nfev_);
+            else {
+                step();
+                ++result_.nit;
+            }
+        }
+        return finish();
+    }
+
+private:
+    void converged(std::string const& why) {
+        result_.success = true;
+        result_.message = "converged: " + why;
+    }
+    /// Writes a step of the method to d_; false where the system is singular.
+    bool propose() {
+        if (radius_ == 0) radius_ = 10 * scaled_norm(x_);
+        if (radius_ == 0) radius_ = 10;
+        switch (options_.method) {
+        case LeastSquaresMethod::lm:
+        case LeastSquaresMethod::lmaccel:
+            if (cg_) return cg_->solve_within(radius_, D_, d_);
+            return within_radius();
+        case LeastSquaresMethod::dogleg:
+            return dogleg();
+        case LeastSquaresMethod::gauss_newton:
+            full_step();
+            if (!is_regular_)
+                fail("least_squares: the Jacobian has rank ", solver_->rank().first, " for ",
+                    solver_->rank().second,
+                    " parameters, so that the step of gauss_newton is not determined: take method "
+                    "lm");
+            for (std::size_t i = 0; i < d_.size(); ++i) d_[i] = newton_[i] / divisor_;
+        }
+        return true;
+    }
+    /// Cuts d_ off where it meets bounds: each number alone, or, where the linear model says that
+    /// this is worse, all of them at the first bound. Where both are bad, blocks the numbers that
+    /// stand at a bound and would leave it.
+    enum class Cut { none, cut, blocked };
+    Cut cut_at_bounds() {
+        double part = 1;
+        for (std::size_t i = 0; i < d_.size(); ++i) {
+            std::size_t const at = numbers_[i];
+            other_[i] = std::clamp(d_[i], lower_[at] - now_.x[at], upper_[at] - now_.x[at]);
+            if (other_[i] != d_[i]) part = std::min(part, other_[i] / d_[i]);
+        }
+        if (part == 1) return Cut::none;
+        double const wanted = 0.1 * predicted(d_), each = predicted(other_);
+        if (part == 0 && !(each >= wanted)) {
+            for (std::size_t i = 0; i < d_.size(); ++i)
+                is_blocked_[numbers_[i]] = other_[i] == 0 && d_[i] != 0;
+            return Cut::blocked;
+        }
+        for (double& x : d_) x *= part;
+        if (each >= predicted(d_)) std::swap(d_, other_);
+        return Cut::cut;
+    }
+    /// Writes a step to d_ that stays within bounds.
+    bool propose_within_bounds(bool& is_cut) {
+        while (propose()) {
+            auto const cut = cut_at_bounds();
+            is_cut = cut == Cut::cut;
+            if (cut != Cut::blocked) return true;
+            linearize_chosen();
+            set_scales();
+        }
+        return false;
+    }
+    /// Adds d to the parameters of now_; what comes close to a bound is put onto it. False where
+    /// nothing changes.
+    bool move(std::span<double const> d) {
+        next_.x = now_.x;
+        bool changes = false;
+        for (std::size_t i = 0; i < d.size(); ++i) {
+            std::size_t const at = numbers_[i];
+            double const x = now_.x[at], low = lower_[at] - x, high = upper_[at] - x;
+            next_.x[at] = d[i] < 0 && d[i] <= (1 - 1e-12) * low    ? lower_[at]
+                          : d[i] > 0 && d[i] >= (1 - 1e-12) * high ? upper_[at]
+                                                                   : x + d[i];
+            changes |= next_.x[at] != x;
+        }
+        return changes;
+    }
+    /// Adds to the step half of the second derivative along the path whose first one it is, where
+    /// no bound is in the path; false where that is long.
+    bool accelerate(double decrease) {
         static constexpr double h = 0.1, longest = 0.75;
         std::size_t const n = d_.size();
-        acceleration_.assign(n, 0);
         // Near a minimum the residuals are linear, and rounding errors hide what they are not.
-        if (options_.method != LeastSquaresMethod::lmaccel || predicted < 1e-8 * now_.cost)
+        if (options_.method != LeastSquaresMethod::lmaccel || decrease < 1e-8 * now_.cost)
             return true;
-        Reals v(now_.x.size()), image(now_.values.size()), b(n);
+        Reals v(now_.x.size()), image(now_.values.size());
         next_.x = now_.x;
         for (std::size_t i = 0; i < n; ++i) {
             v[numbers_[i]] = d_[i];
@@ -2489,147 +2792,105 @@ private:
         }
         if (rows_) rows_->pull(image.data(), v.data());
         else Linearization(now_).pull(image.data(), v.data());
-        for (std::size_t i = 0; i < n; ++i) b[i] = -v[numbers_[i]] / 2;
-        solver_->solve_again(b, acceleration_);
-        return 2 * scaled_norm(acceleration_) <= longest * scaled_norm(d_); // false for NaN
-    }
-    /// Writes a step of the method to d_; false where the system is singular.
-    bool propose() {
-        if (is_lm()) return solver_->solve(damping_, D_, d_);
-        if (!solved_) {
-            newton_.resize(d_.size());
-            bool const regular = solver_->solve(0, D_, newton_);
-            if (!regular && options_.method == LeastSquaresMethod::gauss_newton)
-                fail("least_squares: the Jacobian has rank ", solver_->rank().first, " for ",
-                    solver_->rank().second,
-                    " parameters, so that the step of gauss_newton is not determined: take method "
-                    "lm");
-            if (!regular && !solver_->solve(1e-8, D_, newton_)) return false;
-            solved_ = true;
+        for (std::size_t i = 0; i < n; ++i) other_[i] = -v[numbers_[i]] / 2;
+        solver_->solve_again(other_, acceleration_);
+        if (!(2 * scaled_norm(acceleration_) <= longest * scaled_norm(d_))) return false; // or NaN
+        for (std::size_t i = 0; i < n; ++i) {
+            double const x = now_.x[numbers_[i]] + d_[i] + acceleration_[i];
+            if (!(x > lower_[numbers_[i]] && x < upper_[numbers_[i]])) return true;
         }
+        for (std::size_t i = 0; i < n; ++i) acceleration_[i] += d_[i];
+        return move(acceleration_);
+    }
+    /// Makes the radius longer or shorter, by MINPACK's rules. `slope` is that of the cost along
+    /// the step.
+    void adapt(
+        bool accepted, double rho, double slope, double decrease, double length, bool is_cut) {
         if (options_.method == LeastSquaresMethod::gauss_newton) {
-            for (std::size_t i = 0; i < d_.size(); ++i) d_[i] = newton_[i] / damping_;
-            return true;
+            divisor_ = accepted ? 1 : 2 * divisor_;
+            return;
         }
-        double const radius = 1 / damping_;
-        // To Cauchy's point, where the model is least along the gradient, and on to Newton's.
-        double slope = 0;
-        for (std::size_t i = 0; i < d_.size(); ++i) {
-            double const g = gradient_[numbers_[i]];
-            d_[i] = -g / (D_[i] * D_[i]);
-            slope -= g * d_[i];
+        double const last = radius_;
+        if (rho > 0.25) {
+            bool const is_full = cg_ || options_.method == LeastSquaresMethod::dogleg
+                                     ? length < 0.99 * radius_
+                                     : multiplier_ == 0;
+            if (is_cut) radius_ = std::max(radius_, 2 * length);
+            else if (rho >= 0.75 || is_full) radius_ = 2 * length;
+        } else {
+            // To where a parabola along the step is least.
+            double const part = decrease >= 0 ? 0.5 : slope / (2 * (slope + decrease));
+            double const factor = part >= 0.1 ? part : 0.1; // 0.1 for NaN
+            do radius_ *= factor;
+            while (length > 0 && 1.1 * radius_ >= length); // else it is the same step
         }
-        double const curvature = solver_->squared_image(d_), to_cauchy = slope / curvature;
-        for (auto& x : d_) x *= to_cauchy;
-        double const cauchy = scaled_norm(d_);
-        if (scaled_norm(newton_) <= radius) d_ = newton_;
-        else if (cauchy >= radius)
-            for (auto& x : d_) x *= radius / cauchy;
-        else {
-            double a = 0, b = 0; // |c + t (newton - c)|^2 = radius^2
-            for (std::size_t i = 0; i < d_.size(); ++i) {
-                double const c = d_[i] * D_[i], more = newton_[i] * D_[i] - c;
-                a += more * more;
-                b += more * c;
-            }
-            double const rest = radius * radius - cauchy * cauchy;
-            double const t = rest / (b + std::sqrt(b * b + a * rest));
-            for (std::size_t i = 0; i < d_.size(); ++i) d_[i] += t * (newton_[i] - d_[i]);
-        }
-        return true;
-    }
-    void adapt(bool accepted, double rho, double length) {
-        switch (options_.method) {
-        case LeastSquaresMethod::lm:
-        case LeastSquaresMethod::lmaccel:
-            if (accepted) {
-                damping_ *= std::max(1. / 3, 1 - std::pow(2 * rho - 1, 3));
-                damping_ = std::max(damping_, 1e-16);
-                growth_ = 2;
-            } else {
-                damping_ *= growth_;
-                growth_ *= 2;
-            }
-            break;
-        case LeastSquaresMethod::dogleg:
-            if (rho < 0.25) damping_ *= 2;
-            else if (rho > 0.75) damping_ = std::min(damping_, 1 / (3 * length));
-            break;
-        case LeastSquaresMethod::gauss_newton:
-            damping_ = accepted ? 1 : 2 * damping_;
-        }
+        multiplier_ *= last / radius_;
     }
 
-    /// One step; false where it is the last one.
-    bool step() {
-        double predicted = 0, decrease = 0, rho = -1;
-        bool changes = false;
-        if (damping_ == 0) {
-            Reals used;
-            for (auto const i : numbers_) used.push_back(now_.x[i]);
-            double const length = scaled_norm(used);
-            damping_ = is_lm() ? 1e-4
-                       : options_.method == LeastSquaresMethod::dogleg
-                           ? 0.01 / (length > 0 ? length : 1)
-                           : 1;
-        }
-        double size = 0;
-        if (propose()) {
-            for (std::size_t i = 0; i < d_.size(); ++i) {
-                std::size_t const at = numbers_[i];
-                double const x = now_.x[at], to = std::clamp(x + d_[i], lower_[at], upper_[at]);
-                d_[i] = std::clamp(d_[i], lower_[at] - x, upper_[at] - x);
-                changes |= to != x;
-                predicted -= gradient_[at] * d_[i];
-                size += x * D_[i] * x * D_[i];
-            }
-            predicted -= solver_->squared_image(d_) / 2;
-            if (!changes) {
-                converged("a step changes no parameter");
-                return false;
-            }
-            if (predicted > 0 && accelerate(predicted)) {
-                next_.x = now_.x;
-                for (std::size_t i = 0; i < d_.size(); ++i) {
-                    double& x = next_.x[numbers_[i]];
-                    x = std::clamp(
-                        x + d_[i] + acceleration_[i], lower_[numbers_[i]], upper_[numbers_[i]]);
-                }
+    /// One step; writes a message where it is the last one.
+    void step() {
+        double decrease = 0, model = 0, slope = 0, rho = -1, length = 0;
+        bool is_cut = false, moves = false, is_evaluated = false;
+        if (propose_within_bounds(is_cut)) {
+            model = predicted(d_);
+            length = scaled_norm(d_);
+            for (std::size_t i = 0; i < d_.size(); ++i) slope += gradient_[numbers_[i]] * d_[i];
+            moves = move(d_);
+            if (moves && model > 0 && (is_cut || accelerate(model))) {
                 evaluate(next_);
+                is_evaluated = true;
                 decrease = std::isfinite(next_.cost) ? now_.decrease_to(next_) : -infinity;
-                rho = decrease / predicted;
+                rho = decrease / model;
             }
         }
-        double const length = scaled_norm(d_), damping = damping_;
+        double const damping =
+            options_.method == LeastSquaresMethod::gauss_newton ? divisor_ : 1 / radius_;
         // Where rounding errors hide a decrease, steps converge as long as each is shorter.
-        bool const is_hidden = predicted > 0 && predicted < 1e-12 * now_.cost &&
-                               std::abs(decrease) < 1e-9 * now_.cost &&
-                               length < 0.95 * last_length_;
-        bool const accepted = (rho > 1e-3 && decrease > 0) || is_hidden;
-        bool const small_change = accepted && rho > 0.25 && decrease < options_.ftol * now_.cost,
-                   small_step = changes && length <= options_.xtol * std::sqrt(size);
-        adapt(accepted, is_hidden ? 1 : rho, length);
+        bool const is_hidden = is_evaluated && model > 0 && model < noise_ &&
+                               std::abs(decrease) < 1e3 * noise_ &&
+                               (is_cut || length < 0.95 * last_length_);
+        bool const accepted = (rho > 1e-4 && decrease > 0) || is_hidden;
+        bool const small_change = accepted && rho <= 2 && decrease <= options_.ftol * now_.cost &&
+                                  model <= options_.ftol * now_.cost,
+                   small_step = accepted && change(d_) <= options_.xtol * change(x_);
+        bool const stands = !accepted && !(moves && change(d_) > visible_);
+        adapt(accepted, is_hidden ? 1 : rho, slope, decrease, length, is_cut);
         if (accepted) {
             std::swap(now_, next_);
             last_length_ = length;
             linearize();
         }
-        if (options_.callback)
-            options_.callback(
-                {result_.nit + 1, result_.nfev, now_.cost, optimality_, damping, length, accepted});
-        if (small_change)
-            converged("the last step decreased the cost relatively by less than ftol");
-        else if (small_step) converged("the last step was shorter than xtol times the parameters");
-        else if (!(damping_ < 1e100)) {
-            result_.message = "not converged: no step decreases the cost";
-            return false;
+        if (!options_.callback({result_.nit + 1, result_.nfev, now_.cost, optimality_, damping,
+                length, accepted})) {
+            result_.message = "not converged: the callback returned false";
+            return;
         }
-        return true;
+        if (!std::isfinite(optimality_)) return;
+        if (stands && std::ranges::find(is_blocked_, true) != is_blocked_.end()) linearize();
+        if (small_change || small_step || stands)
+            check_convergence(small_change, small_step, stands);
+    }
+    /// Whether the full step from here is small.
+    void check_convergence(bool small_change, bool small_step, bool stands) {
+        if (!full_step()) return;
+        double const rest = predicted(newton_), length = change(newton_), size = change(x_);
+        if (small_change && rest <= options_.ftol * now_.cost)
+            converged("the last step decreased the cost relatively by less than ftol");
+        else if (small_step && length <= options_.xtol * size)
+            converged("the last step was shorter than xtol times the parameters");
+        else if (stands && (rest <= options_.ftol * now_.cost || length <= options_.xtol * size ||
+                               rest <= noise_ || cosine_ <= 8 * std::sqrt(rounding_)))
+            converged("rounding errors hide what further steps change");
+        else if (stands) result_.message = "not converged: no step decreases the cost";
     }
 
     LeastSquaresSolution finish() {
         result_.x = written_reals(x0_, now_.x.data());
         result_.fun = written_reals(now_.call.outputs, now_.values.data());
+        if (!rows_ && !cg_ && !options_.fixed.tensors().empty()) { // whose columns are left out
+            weighted_ = now_.weighted;
+            Linearization(now_).pull(weighted_.data(), gradient_.data());
+        }
         result_.grad = written_reals(x0_, gradient_.data());
         result_.cost = now_.cost;
         result_.optimality = optimality_;
@@ -2640,9 +2901,17 @@ private:
             if (!variance && m <= numbers.size())
                 fail("covariance: ", m, " residuals for ", numbers.size(),
                     " parameters leave no degree of freedom: give the variance");
-            if (inverse.size() != numbers.size() * numbers.size())
-                fail("covariance: the Jacobian has rank ", solver->rank().first, " for ",
-                    solver->rank().second, " parameters: some are not determined");
+            std::size_t const k = numbers.size();
+            bool is_regular = inverse.size() == k * k;
+            // |J v|^2 is v[i] for column i of the inverse, unless that is made of rounding errors.
+            for (std::size_t i = 0; is_regular && i < k; ++i) {
+                std::span const v(inverse.data() + i * k, k);
+                is_regular = 2 * solver->squared_image(v) >= v[i];
+            }
+            auto const [rank, columns] = solver->rank();
+            if (!is_regular)
+                fail("covariance: the Jacobian has rank ", std::min(rank, columns - 1), " for ",
+                    columns, " parameters: some are not determined");
             double const s2 =
                 variance ? *variance : squares / static_cast<double>(m - numbers.size());
             Array<double> all(Shape{n, n}, 0.);
@@ -2651,21 +2920,12 @@ private:
                     all.begin()[numbers[i] * n + numbers[j]] = s2 * inverse[i * numbers.size() + j];
             return Tensor<double>(std::move(all));
         };
+        forbid_differentiation();
         return std::move(result_);
     }
 
-    std::vector<std::size_t> columns_; // parameters that are not fixed, as numbers of the solver
-    std::vector<std::size_t> numbers_; // the real numbers among them that the next step changes
-    Reals jacobian_, weighted_;        // memory of the dense solvers
-    Reals gradient_, norms_;           // of all real numbers; norms of columns, which fall slowly
-    Reals column_norms_;               // those of now_, by rows
-    Reals d_, D_, newton_;             // of numbers_
-    Reals acceleration_;               // likewise: what lmaccel adds to d_
-    double base_ = 0, optimality_ = 0, first_optimality_ = 0;
-    double damping_ = 0, growth_ = 2, last_length_ = infinity;
-    bool solved_ = false; // newton_ is that of now_
-    std::shared_ptr<StepSolver> solver_;
-    std::shared_ptr<CgSolver> cg_; // the same, where it is one
+    double divisor_ = 1; // of the steps of gauss_newton
+    double last_length_ = infinity;
 };
 
 XGRAD_FUNCTION LeastSquaresSolution minimize_squares(

@@ -1135,8 +1135,8 @@ template <Operand A, Operand B> auto tensordot(A const& a, B const& b, std::size
 /// The Kronecker product: each element of a times all of b. The operand with fewer axes gets
 /// leading axes of extent 1.
 template <Operand A, Operand B> auto kron(A const& a, B const& b) {
-    auto const x = detail::materialize(a);
-    auto const y = detail::materialize(b);
+    auto const x = materialize_expression(a);
+    auto const y = materialize_expression(b);
     std::size_t const rank = std::max(x.dim(), y.dim());
     Axes of_x, of_y, of_all;
     for (std::size_t d = 0; d < rank; ++d) {
@@ -1151,8 +1151,8 @@ template <Operand A, Operand B> auto kron(A const& a, B const& b) {
         of_all.push_back(static_cast<std::ptrdiff_t>(detail::multiply_extents(
             "kron", static_cast<std::size_t>(extent(x)), static_cast<std::size_t>(extent(y)))));
     }
-    return detail::only_reshaped(detail::materialize(
-        reshape(detail::materialize(reshape(x, of_x) * reshape(y, of_y)), of_all)));
+    return detail::only_reshaped(
+        materialize_expression(reshape(reshape(x, of_x) * reshape(y, of_y), of_all)));
 }
 
 } // namespace xgrad

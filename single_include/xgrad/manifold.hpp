@@ -171,7 +171,6 @@
 // derivative.
 //
 // Shapes: those of the point that is given.
-// Gradients: none are recorded.
 // Errors: an Error says which function is wrong, and by how much. A struct that is no manifold does
 // not compile.
 
@@ -210,6 +209,10 @@ concept Manifold = requires(M const& m, X const& x) {
 
 template <class... M> struct Product;
 
+/// X itself, for the tangents in functions of a manifold that are templates: the point alone
+/// determines X there, so that an expression may be a tangent, as in retract(x, 0. * x).
+template <class X> using Tangent = std::type_identity_t<X>;
+
 namespace detail {
 
 template <class M, class X>
@@ -227,6 +230,14 @@ template <std::size_t n, class F> auto for_each_part(F const& f) {
         return f(std::integral_constant<std::size_t, I>()...);
     }(std::make_index_sequence<n>());
 }
+
+/// The unit roundoff of points X.
+template <class X> inline constexpr double roundoff = 0;
+template <TensorLike X>
+inline constexpr double roundoff<X> =
+    std::numeric_limits<precision_of<typename X::scalar>>::epsilon();
+template <class... X>
+inline constexpr double roundoff<std::tuple<X...>> = std::max({roundoff<X>...});
 
 /// a x + b y.
 template <class X> X combined(double a, X const& x, double b, X const& y) {
@@ -370,12 +381,10 @@ template <class M, class X> struct GeometryOf final : AnyManifold<X> {
 /// Throws unless x is on the manifold, up to rounding and a little more.
 template <class M, class X> void check_on_manifold(std::string_view name, M const& m, X const& x) {
     visit_tensors(x, [&](AnyTensor const& t) { check_defined(name, t); });
-    double away = 0, most = 1e-8;
+    double const most = roundoff<X> > 1e-10 ? 1e-4 : 1e-8;
+    double away = 0;
     Shape shape;
-    visit_tensors(x, [&]<Scalar T>(Tensor<T> const& t) {
-        if (std::same_as<precision_of<T>, float>) most = 1e-4;
-        shape = t.shape();
-    });
+    visit_tensors(x, [&](AnyTensor const& t) { shape = t.shape(); });
     try {
         away = GeometryOf<M, X>{m}.distance(x);
     } catch (Error const& e) {
@@ -392,11 +401,11 @@ template <class M, class X> void check_on_manifold(std::string_view name, M cons
 template <class... M> struct Product {
     std::tuple<M...> parts; // the manifolds
 
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         return each(
             x, [](auto const& g, auto const&... t) { return g.project(t...); }, x, v);
     }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         return each(
             x, [](auto const& g, auto const&... t) { return g.retract(t...); }, x, v);
     }
@@ -404,11 +413,11 @@ template <class... M> struct Product {
         return each(
             x, [](auto const& g, auto const& t) { return decltype(+t)(g.m.random(t)); }, x);
     }
-    template <class X> X transport(X const& x, X const& y, X const& v) const {
+    template <class X> X transport(X const& x, X const& y, Tangent<X> const& v) const {
         return each(
             x, [](auto const& g, auto const&... t) { return g.transport(t...); }, x, y, v);
     }
-    template <class X> double inner(X const& x, X const& u, X const& v) const {
+    template <class X> double inner(X const& x, Tangent<X> const& u, Tangent<X> const& v) const {
         double total = 0;
         each(
             x,
@@ -419,11 +428,12 @@ template <class... M> struct Product {
             x, u, v);
         return total;
     }
-    template <class X> X gradient(X const& x, X const& g) const {
+    template <class X> X gradient(X const& x, Tangent<X> const& g) const {
         return each(
             x, [](auto const& p, auto const&... t) { return p.gradient(t...); }, x, g);
     }
-    template <class X> X hessian(X const& x, X const& g, X const& h, X const& v) const {
+    template <class X>
+    X hessian(X const& x, Tangent<X> const& g, Tangent<X> const& h, Tangent<X> const& v) const {
         return each(
             x, [](auto const& p, auto const&... t) { return p.hessian(t...); }, x, g, h, v);
     }
@@ -459,13 +469,6 @@ namespace xgrad {
 
 namespace detail {
 
-template <class X> inline constexpr bool has_double_precision = false;
-template <TensorLike X>
-inline constexpr bool has_double_precision<X> =
-    std::same_as<precision_of<typename X::scalar>, double>;
-template <class... X>
-inline constexpr bool has_double_precision<std::tuple<X...>> = (has_double_precision<X> && ...);
-
 template <class X> X random_like(X const& x) {
     if constexpr (TensorLike<X>) return randn_like(x);
     else
@@ -496,46 +499,83 @@ template <class M, class X> struct ManifoldTest {
                 std::to_string(error), ")");
     }
 
+    /// Throws if x, of which `what` tells, is no point: project(x, v) is a projection at each
+    /// point, and often at no other array.
+    void is_point(std::string const& what, X const& x) const {
+        small(what + " is not on the manifold: retract(y, 0) of that y is another point",
+            g.distance(x));
+        X const v = g.project(x, random_like(x));
+        same(what + " is not on the manifold: project(y, v) changes a tangent v of that y",
+            g.project(x, v), v);
+    }
+    /// The order of |retract(x, t v) - x - t v| in t.
+    double order_along(X const& x, X const& v) const {
+        return slope_of([&](double t) { return length(beside_line(x, v, t)); });
+    }
+    X beside_line(X const& x, X const& v, double t) const {
+        return combined(1, combined(1, g.retract(x, multiple_of(t, v)), -1, x), -t, v);
+    }
+
     int run(X const& like) const {
         X const x = g.m.random(like), a = random_like(x), b = random_like(x);
-        small("random(x) is not on the manifold: retract(x, 0) is another point", g.distance(x));
+        if (X const y = g.retract(x, multiple_of(0, x)); !(g.distance(x) <= tolerance)) {
+            is_point("retract(x, 0)", y);
+            small(
+                "random(x) is not on the manifold: retract(x, 0) is another point", g.distance(x));
+        }
         X const u = g.project(x, a), v = g.project(x, b);
         same("project(x, v) changes a tangent v", g.project(x, v), v);
+        same("project(x, v) is not linear in v", g.project(x, combined(2, a, -3, b)),
+            combined(2, u, -3, v));
         if constexpr (!HasInnerProduct<M, X>)
             same("project(x, v) is not the nearest tangent: <project(x, u), v> is not "
                  "<u, project(x, v)>",
                 usual_inner(u, b), usual_inner(a, v));
 
         // The retraction: its points, and its curve beside the straight line.
-        auto const line = [&](double t) {
-            return combined(1, combined(1, g.retract(x, multiple_of(t, v)), -1, x), -t, v);
-        };
-        double const order = slope_of([&](double t) { return length(line(t)); });
-        if (!(order > 1.8))
+        double const order = order_along(x, v);
+        if (!(order > 1.8)) {
+            // where it does follow its own direction, v is none that it can follow
+            X const own = combined(1e5, g.retract(x, multiple_of(1e-5, v)), -1e5, x);
             fail("check_manifold: ", type_name<M>,
-                ": retract(x, t v) leaves x in another direction than v: "
-                "it differs from x + t v by t to the power of ",
+                order_along(x, own) > 1.8
+                    ? ": project(x, v) is no tangent, or retract(x, v) drops a part of it: "
+                      "retract(x, t v) leaves x in another direction than v, and keeps that one: "
+                      "it differs from x + t v by t to the power of "
+                    : ": retract(x, t v) leaves x in another direction than v: "
+                      "it differs from x + t v by t to the power of ",
                 std::to_string(order), ", not 2");
+        }
         X const y = g.retract(x, v);
-        small(
-            "retract(x, v) is not on the manifold: retract(y, 0) is another point", g.distance(y));
+        is_point("retract(x, v)", y);
+        for (X const& beside : {a, multiple_of(2, x)}) {
+            std::optional<X> point;
+            try {
+                point = g.retract(beside, multiple_of(0, beside));
+            } catch (Error const&) {} // a manifold may refuse an array, by NaN, too
+            if (point && std::isfinite(length(*point)))
+                is_point("retract(x, 0) of an x beside the manifold", *point);
+        }
 
-        X const moved = g.transport(x, y, u);
-        same("transport(x, y, v) is no tangent at y", g.project(y, moved), moved);
-        same("transport(x, x, v) is not v", g.transport(x, x, u), u);
-        same("transport(x, y, v) is not linear in v", g.transport(x, y, combined(2, u, -3, v)),
-            combined(2, moved, -3, g.transport(x, y, v)));
-
-        same("inner(x, u, v) is not inner(x, v, u)", g.inner(x, u, v), g.inner(x, v, u));
-        same("inner(x, u, v) is not linear in u", g.inner(x, combined(2, u, 1, v), v),
-            2 * g.inner(x, u, v) + g.inner(x, v, v));
-        if (!(g.inner(x, v, v) > 0)) small("inner(x, v, v) is not positive", HUGE_VAL);
-        X const r = g.gradient(x, a);
-        same("gradient(x, g) is no tangent", g.project(x, r), r);
-        same("inner(x, gradient(x, g), v) is not Re sum conj(g) v", g.inner(x, r, v),
-            usual_inner(a, v));
+        if constexpr (TransportsTangents<M, X>) {
+            X const moved = g.transport(x, y, u);
+            same("transport(x, y, v) is no tangent at y", g.project(y, moved), moved);
+            same("transport(x, x, v) is not v", g.transport(x, x, u), u);
+            same("transport(x, y, v) is not linear in v", g.transport(x, y, combined(2, u, -3, v)),
+                combined(2, moved, -3, g.transport(x, y, v)));
+        }
+        if constexpr (HasInnerProduct<M, X>) {
+            same("inner(x, u, v) is not inner(x, v, u)", g.inner(x, u, v), g.inner(x, v, u));
+            same("inner(x, u, v) is not linear in u", g.inner(x, combined(2, u, 1, v), v),
+                2 * g.inner(x, u, v) + g.inner(x, v, v));
+            if (!(g.inner(x, v, v) > 0)) small("inner(x, v, v) is not positive", HUGE_VAL);
+            X const r = g.gradient(x, a);
+            same("gradient(x, g) is no tangent", g.project(x, r), r);
+            same("inner(x, gradient(x, g), v) is not Re sum conj(g) v", g.inner(x, r, v),
+                usual_inner(a, v));
+        }
         bool const is_second = !HasInnerProduct<M, X> && slope_of([&](double t) {
-            return length(g.project(x, line(t)));
+            return length(g.project(x, beside_line(x, v, t)));
         }) > 2.8;
         if constexpr (TensorLike<X> && ConvertsHessians<M, X>) {
             X const zero = multiple_of(0, a), bent = g.hessian(x, a, zero, v);
@@ -543,7 +583,8 @@ template <class M, class X> struct ManifoldTest {
                 g.inner(x, u, bent));
             // Re sum conj(a) x along the retraction, against its expansion of second order
             bool const fits = slope_of([&](double t) {
-                return std::abs(usual_inner(a, line(t)) - t * t / 2 * g.inner(x, bent, v));
+                return std::abs(
+                    usual_inner(a, beside_line(x, v, t)) - t * t / 2 * g.inner(x, bent, v));
             }) > 2.8;
             if (is_second && !fits)
                 fail("check_manifold: ", type_name<M>,
@@ -562,15 +603,16 @@ struct ManifoldCheckOptions {
 };
 
 /// Tests a manifold at a random point with the shape and type of `like`, which must have double
-/// precision: that `random` and `retract` give points, that `project` and `transport` give
-/// tangents, that `retract(x, t v)` is x + t v up to t^2, that `inner` is an inner product, and
-/// that `gradient` and `hessian` belong to it. Throws an Error that says what does not hold.
-/// Returns the order of the retraction: 2 if the component of `retract(x, t v)` - x - t v that is
-/// tangent at x is as small as t^3, and with an inner product of its own if `hessian` is the
-/// second derivative along it; else 1. A product has the least of its parts.
+/// precision: that `random` and `retract` give points, also from an array that is none, that
+/// `project` and `transport` give tangents, that `retract(x, t v)` is x + t v up to t^2, that
+/// `inner` is an inner product, and that `gradient` and `hessian` belong to it. Throws an Error
+/// that says what does not hold. Returns the order of the retraction: 2 if the component of
+/// `retract(x, t v)` - x - t v that is tangent at x is as small as t^3, and with an inner product
+/// of its own if `hessian` is the second derivative along it; else 1. A product has the least of
+/// its parts.
 template <class M, class X>
 int check_manifold(M const& manifold, X const& like, ManifoldCheckOptions const& options = {}) {
-    constexpr bool is_double = detail::has_double_precision<X>;
+    constexpr bool is_double = detail::roundoff<X> < 1e-10;
     static_assert(is_double, "check_manifold: `like` must be of double precision");
     if constexpr (is_double && detail::check_geometry<M, X>()) {
         NoGradGuard const off;
@@ -596,7 +638,8 @@ int check_manifold(M const& manifold, X const& like, ManifoldCheckOptions const&
 //
 // Shapes: the function takes the point, or the points of a product, and returns one element. The
 // result has the shapes of the start.
-// Gradients: the function is differentiated, once or twice; the result is not recorded.
+// Gradients: the function is differentiated, once or twice; the result is not recorded: where it
+// depends on captured tensors that are differentiated, its derivative is a GraphError.
 // Errors: a start that is not on the manifold, a value there that is not finite, and options out
 // of range are an Error. A function that does not take the points or returns complex numbers, and
 // a struct that is no manifold, do not compile.
@@ -764,7 +807,7 @@ template <class X> struct TrustRegion {
             double const expected =
                 -of.g.inner(now.x, now.grad, v) - 0.5 * of.g.inner(now.x, hv, v);
             // where both differences are below the rounding of the value, the model is believed
-            double const rounding = 2e-13 * std::max(1., std::abs(now.value));
+            double const rounding = 1000 * roundoff<X> * std::max(1., std::abs(now.value));
             double const ratio = (now.value - next.value + rounding) / (expected + rounding);
             if (!(ratio >= 0.25)) radius /= 4;
             else if (ratio > 0.75 && at_boundary) radius = std::min(2 * radius, max_radius);
@@ -834,6 +877,7 @@ template <class X> struct Minimizer {
     /// The derivative of the gradient at a point, as a function of the direction.
     std::function<std::function<X(X const&)>(X const&)> linearized_gradient;
     std::int64_t evaluations = 0, products = 0;
+    static constexpr std::int64_t max_idle = 20;
 
     struct Point {
         X x;
@@ -841,6 +885,8 @@ template <class X> struct Minimizer {
         X euclidean, grad; // the gradient of f, and that on the manifold
         double norm;       // of grad
     };
+    /// What rounding may change in a value: differences below it count as none.
+    static double rounding_of(double value) { return 5 * roundoff<X> * std::abs(value); }
     Point at(X const& x) {
         auto const [value, gradient] = value_and_gradient(x);
         ++evaluations;
@@ -866,8 +912,7 @@ template <class X> struct Minimizer {
             return optim::detail::LinePoint{
                 t, next->value, g.inner(next->x, next->grad, moved), {}};
         };
-        // Differences below the rounding of the value count as none.
-        double const rounding = 1e-15 * std::abs(now.value);
+        double const rounding = rounding_of(now.value);
         double const first = method.first_step(now.norm, slope);
         auto const found = optim::detail::strong_wolfe(
             evaluate, {0, now.value + rounding, slope, {}}, first, 1e-12 * first);
@@ -905,13 +950,18 @@ template <class X> struct Minimizer {
             fail("minimize: the function is ", std::to_string(now.value), " at the start");
         if (!std::isfinite(now.norm))
             fail("minimize: the gradient of the function is not finite at the start");
-        std::int64_t iterations = 0;
+        std::int64_t iterations = 0, idle = 0; // without a lower value or a smaller gradient
+        double least = now.value, smallest = now.norm;
         for (;; ++iterations) {
             if (options.callback) options.callback({iterations, now.value, now.norm});
             if (now.norm <= options.gtol || iterations == options.max_iter) break;
             auto next = method.step(*this, now);
             if (!next) break;
             now = std::move(*next);
+            bool const gains = now.value < least - rounding_of(least) || now.norm < smallest;
+            idle = gains ? 0 : idle + 1;
+            if (idle == max_idle) break;
+            least = std::min(least, now.value), smallest = std::min(smallest, now.norm);
         }
         bool const converged = now.norm <= options.gtol;
         std::string const norm =
@@ -926,10 +976,13 @@ template <class X> struct Minimizer {
     }
 };
 
-/// f(x), which must be one number, and its gradient.
-template <class F, class X> std::pair<double, X> value_and_gradient_of(F& f, X const& x) {
+/// f(x), which must be one number, and its gradient. `captured` becomes what f depends on, too.
+template <class F, class X>
+std::pair<double, X> value_and_gradient_of(
+    F& f, X const& x, CachedVector<Edge>* captured = nullptr) {
     auto const [value, gradient] = Transform<F, X>::value_and(
-        "minimize", f, x, {}, [](auto const& e, auto products, auto const&, auto const&) {
+        "minimize", f, x, {}, [&](auto const& e, auto products, auto const&, auto const&) {
+            if (captured) *captured = e.captured();
             if (e.outputs[0].numel() != 1)
                 fail<ShapeError>("minimize: the function must return one number, not shape ",
                     e.outputs[0].shape());
@@ -939,8 +992,10 @@ template <class F, class X> std::pair<double, X> value_and_gradient_of(F& f, X c
 }
 /// A Minimizer of f, which it refers to.
 template <class X, class F>
-Minimizer<X> minimizer(F& f, AnyManifold<X> const& manifold, MinimizeOptions const& options) {
-    return {manifold, options, [&f](X const& x) { return value_and_gradient_of(f, x); },
+Minimizer<X> minimizer(F& f, AnyManifold<X> const& manifold, MinimizeOptions const& options,
+    CachedVector<Edge>* captured = nullptr) {
+    return {manifold, options,
+        [&f, captured](X const& x) { return value_and_gradient_of(f, x, captured); },
         [&f](X const& x) {
             auto const g = [&f](X const& at) { return value_and_gradient_of(f, at).second; };
             return std::function<X(X const&)>(linearize(g, x).second);
@@ -964,11 +1019,24 @@ auto minimize(F&& f, X const& x0, M const& manifold, MinimizeOptions const& opti
             is_real, "minimize: the function must return a single tensor of real numbers");
         if constexpr (is_real && detail::check_geometry<M, typename Of::In>()) {
             using At = typename Of::In;
-            NoGradGuard const off;
-            At const start(detail::StructureOf<X>::make(x0));
-            detail::check_on_manifold("minimize", manifold, start);
-            detail::GeometryOf<M, At> const geometry(manifold);
-            return detail::minimizer<At>(f, geometry, options).run(start);
+            At const like(detail::StructureOf<X>::make(x0));
+            auto tensors = detail::erased(like);
+            detail::become_values(false, tensors);
+            At const start = detail::with_tensors(like, tensors);
+            detail::CachedVector<Edge> captured;
+            auto found = [&] {
+                NoGradGuard const off;
+                detail::check_on_manifold("minimize", manifold, start);
+                detail::GeometryOf<M, At> const geometry(manifold);
+                return detail::minimizer<At>(f, geometry, options, &captured).run(start);
+            }();
+            if (!detail::recording()) return found;
+            // a manifold may have parameters, too
+            auto const point = detail::erased(At(manifold.retract(start, start)));
+            tensors = detail::erased(found.x);
+            detail::forbid_derivatives("minimize", captured, point, tensors);
+            found.x = detail::with_tensors(like, tensors);
+            return found;
         }
     }
 }
@@ -1083,18 +1151,18 @@ namespace xgrad {
 
 /// All tensors: minimising on it is minimising without a constraint.
 struct Euclidean {
-    template <class X> X project(X const&, X const& v) const { return v; }
-    template <class X> X retract(X const& x, X const& v) const { return x + v; }
-    template <class X> X transport(X const&, X const&, X const& v) const { return v; }
+    template <class X> X project(X const&, Tangent<X> const& v) const { return v; }
+    template <class X> X retract(X const& x, Tangent<X> const& v) const { return x + v; }
+    template <class X> X transport(X const&, X const&, Tangent<X> const& v) const { return v; }
     template <class X> X random(X const& x) const { return randn_like(x); }
 };
 
 /// Tensors of norm 1.
 struct Sphere {
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         return v - x * sum(detail::real_products(x, v));
     }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         X const y = x + v;
         return y / norm(y);
     }
@@ -1103,10 +1171,10 @@ struct Sphere {
 
 /// Complex tensors whose elements all have modulus 1: phases.
 struct UnitModulus {
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         return v - x * detail::real_products(x, v);
     }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         constexpr bool is_complex = ComplexScalar<typename X::scalar>;
         static_assert(is_complex, "UnitModulus: its elements are complex; the real numbers of "
                                   "modulus 1 are 1 and -1, between which nothing leads");
@@ -1120,10 +1188,10 @@ struct UnitModulus {
 struct Oblique {
     std::ptrdiff_t axis = -2; // the axis along which vectors have norm 1
 
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         return v - x * sum(detail::real_products(x, v), {axis}, keepdims);
     }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         X const y = x + v;
         return y / norm(y, 2, {axis}, true);
     }
@@ -1188,16 +1256,18 @@ template <Scalar T> auto factors_of_rank(Tensor<T> const& y, std::size_t rank) {
 /// Matrices with orthonormal columns, [..., n, p] with n >= p: x^H x = 1. The metric is that of the
 /// space around it, the retraction the polar factor of x + v (of second order).
 struct Stiefel {
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         return v - matmul(x, detail::hermitian(X(matmul(adjoint(x), v))));
     }
-    template <class X> X retract(X const& x, X const& v) const { return detail::polar(X(x + v)); }
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
+        return detail::polar(X(x + v));
+    }
     template <class X> X random(X const& x) const { return detail::polar(randn_like(x)); }
 };
 
 /// Unitary matrices, real ones orthogonal: [..., n, n] with x^H x = 1.
 struct Unitary : Stiefel {
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         detail::check_square("Unitary", x);
         return Stiefel::retract(x, v);
     }
@@ -1208,7 +1278,7 @@ using Orthogonal = Unitary;
 
 /// Unitary matrices of determinant 1; real ones are rotations.
 struct SpecialUnitary {
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         X const a = matmul(adjoint(x), v);
         X const skew = a - detail::hermitian(a);
         if constexpr (!ComplexScalar<typename X::scalar>) return matmul(x, skew);
@@ -1220,7 +1290,7 @@ struct SpecialUnitary {
                                 eye<typename X::scalar>(x.shape(-1))));
         }
     }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         X const q = detail::polar(X(x + v));
         using T = typename X::scalar;
         auto const d = linalg::det(q);
@@ -1240,7 +1310,7 @@ using SpecialOrthogonal = SpecialUnitary;
 /// Subspaces: points are matrices with orthonormal columns, [..., n, p], that stand for the space
 /// of their columns. The function has the same value for x and x u with any unitary u.
 struct Grassmann : Stiefel {
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         return v - matmul(x, matmul(adjoint(x), v));
     }
 };
@@ -1248,23 +1318,26 @@ struct Grassmann : Stiefel {
 /// Hermitian positive definite matrices, [..., n, n], real ones symmetric, with the metric tr(x^-1
 /// u x^-1 v), which no change of the basis changes.
 struct HermitianPositiveDefinite {
-    template <class X> X project(X const&, X const& v) const { return detail::hermitian(v); }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X project(X const&, Tangent<X> const& v) const {
+        return detail::hermitian(v);
+    }
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         X const half = linalg::solve_triangular(linalg::cholesky(x), v);
         return detail::hermitian(X(x + v + 0.5 * matmul(adjoint(half), half)));
     }
     /// An isometry: with the Cholesky factors of x and y.
-    template <class X> X transport(X const& x, X const& y, X const& v) const {
+    template <class X> X transport(X const& x, X const& y, Tangent<X> const& v) const {
         X const l = linalg::cholesky(y);
         return matmul(matmul(l, detail::whitened(x, v)), adjoint(l));
     }
-    template <class X> double inner(X const& x, X const& u, X const& v) const {
+    template <class X> double inner(X const& x, Tangent<X> const& u, Tangent<X> const& v) const {
         return detail::usual_inner(detail::whitened(x, u), detail::whitened(x, v));
     }
-    template <class X> X gradient(X const& x, X const& g) const {
+    template <class X> X gradient(X const& x, Tangent<X> const& g) const {
         return matmul(matmul(x, detail::hermitian(g)), x);
     }
-    template <class X> X hessian(X const& x, X const& g, X const& h, X const& v) const {
+    template <class X>
+    X hessian(X const& x, Tangent<X> const& g, Tangent<X> const& h, Tangent<X> const& v) const {
         return gradient(x, h) + detail::hermitian(X(matmul(matmul(v, detail::hermitian(g)), x)));
     }
     template <class X> X random(X const& x) const {
@@ -1279,17 +1352,18 @@ struct HermitianPositiveDefinite {
 struct FixedRank {
     std::size_t rank; // of all matrices
 
-    template <class X> X project(X const& x, X const& v) const {
+    template <class X> X project(X const& x, Tangent<X> const& v) const {
         auto const [u, s, vh] = detail::factors_of_rank(x, rank);
         X const rows = v - matmul(u, matmul(adjoint(u), v));
         return v - rows + matmul(X(matmul(rows, adjoint(vh))), vh);
     }
-    template <class X> X retract(X const& x, X const& v) const {
+    template <class X> X retract(X const& x, Tangent<X> const& v) const {
         auto const [u, s, vh] = detail::factors_of_rank(X(x + v), rank);
         return matmul(X(u * unsqueeze(s, -2)), vh);
     }
     /// Vandereycken, "Low-rank matrix completion by Riemannian optimization" (2013).
-    template <class X> X hessian(X const& x, X const& g, X const& h, X const& v) const {
+    template <class X>
+    X hessian(X const& x, Tangent<X> const& g, Tangent<X> const& h, Tangent<X> const& v) const {
         auto const [u, s, vh] = detail::factors_of_rank(x, rank);
         auto const left = [&u = u](X const& a) { return X(a - matmul(u, matmul(adjoint(u), a))); };
         auto const right = [&vh = vh](

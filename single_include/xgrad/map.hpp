@@ -199,15 +199,25 @@
 
 #include <xgrad/dual.hpp>
 
+/// True in debug builds: the value of the second call of a function is compared with that of the
+/// first.
+#ifdef NDEBUG
+#    define XGRAD_CHECKS_CALLS false
+#else
+#    define XGRAD_CHECKS_CALLS true
+#endif
+
 namespace xgrad {
 
 /// How map() calls its function. `order`: of how many derivatives of the function this is one.
-template <bool by_number = false, bool analytic = false, int derivatives = 0> struct MapOptions {
+template <bool by_number = false, bool analytic = false, int derivatives = 0, bool checks = false>
+struct MapOptions {
     static constexpr bool on_batches = !by_number;                       // or number by number
     static constexpr bool is_holomorphic = analytic;                     // one derivative is enough
     static constexpr int order = derivatives;                            // see above
-    using branching = MapOptions<true, analytic, derivatives>;           // the same by number
-    using analytical = MapOptions<by_number, true, derivatives>;         // the same, holomorphic
+    static constexpr bool is_checked = checks;                           // CheckedMap
+    using branching = MapOptions<true, analytic, derivatives, checks>;   // the same by number
+    using analytical = MapOptions<by_number, true, derivatives, checks>; // the same, holomorphic
     using derivative = MapOptions<by_number, analytic, derivatives + 1>; // for a derivative
 };
 
@@ -429,6 +439,88 @@ private:
     }
 };
 
+namespace detail {
+
+/// True where two values of a function differ by more than rounding.
+template <class P> bool differ(std::complex<double> a, std::complex<double> b) {
+    double const rounding = std::sqrt(static_cast<double>(std::numeric_limits<P>::epsilon()));
+    return a != b && (a == a || b == b) && // NaN equals NaN
+           !(std::abs(a - b) <= rounding * std::max(std::abs(a), std::abs(b)));
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_second_call(char const* name) {
+    fail<GraphError>(name,
+        ": the function was called again, for its derivatives, and gave another value for the same "
+        "arguments: what it captured by reference is gone or changed. Capture it by value: [=]");
+}
+
+/// The first call of a function in an evaluation, with n arguments: the first lane of its batches.
+template <std::size_t n> struct FirstCall {
+    std::atomic<int> state = 0; // 1: it is being written; 2: it is known
+    std::array<std::complex<double>, n> arguments;
+    std::complex<double> value;
+
+    /// True if this is another call with the arguments of the first one; that one is stored.
+    bool is_repeated(std::complex<double> y, std::array<std::complex<double>, n> const& x) {
+        int none = 0;
+        if (state.compare_exchange_strong(none, 1)) {
+            arguments = x;
+            value = y;
+            state = 2;
+            return false;
+        }
+        return state == 2 && arguments == x;
+    }
+};
+
+/// A Map that, in debug builds, compares the value of a second call with that of the first one.
+template <class F, class Options, class Signature> struct CheckedMap;
+template <class F, class Options, class Y, class... L>
+struct CheckedMap<F, Options, Y(L...)> : Map<F, Options, Y(L...)> {
+    using Base = Map<F, Options, Y(L...)>;
+    std::shared_ptr<FirstCall<sizeof...(L)>> first;
+
+    template <class... X> auto value(X const&... x) const {
+        auto const y = Base::value(x...);
+        if constexpr ((requires { X::width; } && ...)) check(y, x...);
+        return y;
+    }
+    template <class Partials, class... X>
+    auto value_and_partials(Partials& derivatives, X const&... x) const {
+        auto const y = Base::value_and_partials(derivatives, x...);
+        check(y, x...);
+        return y;
+    }
+
+private:
+    template <class V, class... X> void check(V const& y, X const&... x) const {
+        using P = widest_precision<typename X::precision...>;
+        if (first->is_repeated(first_lane(y), {std::complex<double>(first_lane(x))...}) &&
+            differ<P>(first_lane(y), first->value) &&
+            differ<P>(first_lane(Base::value(x...)), first->value)) // it may be a rounding
+            fail_second_call("map");
+    }
+};
+
+template <class F, class Options, class Signature, class... X>
+    requires Options::is_checked
+struct FlatExpressionOf<Expression<Map<F, Options, Signature>, X...>> {
+    using Checked = CheckedMap<F, Options, Signature>;
+    using type = Expression<Checked, flat_expression<X>...>;
+    template <class Address>
+    static type flatten(Expression<Map<F, Options, Signature>, X...> const& e, Address*& tensors) {
+        return flatten(e, tensors, std::index_sequence_for<X...>());
+    }
+
+private:
+    template <class Address, std::size_t... I>
+    static type flatten(Expression<Map<F, Options, Signature>, X...> const& e, Address*& tensors,
+        std::index_sequence<I...>) {
+        return type{Checked{e.op, std::make_shared<FirstCall<sizeof...(X)>>()},
+            FlatExpressionOf<X>::flatten(get<I>(e.x), tensors)...};
+    }
+};
+
+} // namespace detail
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_MAP_MAP_OPERATION_HPP
 
@@ -481,6 +573,29 @@ private:
     }
 };
 
+/// The tangents of the results of F, as a function of its arguments and of their tangents.
+template <class F, class Results, class Arguments> struct Pushforward;
+template <class F, class... Y, class... L> struct Pushforward<F, Types<Y...>, Types<L...>> {
+    F f;
+    template <class... A> XGRAD_INLINE auto operator()(A const&... all) const {
+        return from(
+            std::index_sequence_for<L...>{}, std::index_sequence_for<Y...>{}, std::tie(all...));
+    }
+
+private:
+    template <std::size_t... I, std::size_t... K, class All>
+    XGRAD_INLINE auto from(
+        std::index_sequence<I...>, std::index_sequence<K...>, All const& all) const {
+        using First = std::remove_cvref_t<std::tuple_element_t<0, All>>;
+        auto const y = f(moving(std::get<I>(all), std::get<sizeof...(I) + I>(all))...);
+        return std::tuple(of_kind<Y, Dual<First, 1>>(std::get<K>(y)).tangent[0]...);
+    }
+    template <class X> XGRAD_INLINE static Dual<X> moving(X const& x, X const& tangent) {
+        using T = Tangents<X, 1>;
+        return {x, T(T::Support::one(0), [&](std::size_t) XGRAD_LAMBDA_INLINE { return tangent; })};
+    }
+};
+
 /// A function of numbers with several results, on whole arrays.
 template <class F, class Options, class P, class Results, class Arguments> struct MapSeveral;
 template <class F, class Options, class P, class... Y, class... L>
@@ -489,31 +604,28 @@ struct MapSeveral<F, Options, P, Types<Y...>, Types<L...>>
     template <class Kind> using Array = Tensor<typename Kind::template over<P>>;
     using Context = xgrad::Context<MapSeveral>;
     using Saved = std::tuple<Array<L>...>;
+    using FirstValues = std::array<std::complex<double>, sizeof...(Y)>; // of the first element
     struct Data {
         std::optional<F> f;
+        FirstValues first;
     };
-    static constexpr bool once_differentiable = Options::order >= 1;
+    static constexpr bool once_differentiable = Options::order >= 1, is_elementwise = true;
 
     static std::tuple<Array<Y>...> forward(Context& ctx, F const& f, Array<L> const&... x) {
         ctx.save_for_backward(x...);
         ctx.f.emplace(f);
-        return evaluate(f, x...);
+        auto const y = evaluate(f, x...);
+        if constexpr (Options::is_checked) ctx.first = first_values(y);
+        return y;
     }
     static std::tuple<std::nullopt_t, Array<L>...> backward(Context& ctx, Array<Y> const&... g) {
-        using Gradient = Pullback<F, Options, Types<Y...>, Types<L...>>;
-        using Mapped =
-            MapSeveral<Gradient, typename Options::derivative, P, Types<L...>, Types<L..., Y...>>;
-        Gradient const gradient{*ctx.f};
-        return std::apply(
-            [&](Array<L> const&... x) {
-                if constexpr (once_differentiable)
-                    return std::tuple_cat(
-                        std::tuple(std::nullopt), Mapped::evaluate(gradient, x..., g...));
-                else
-                    return std::tuple_cat(
-                        std::tuple(std::nullopt), Mapped::apply(gradient, x..., g...));
-            },
-            ctx.saved_tensors());
+        return std::tuple_cat(std::tuple(std::nullopt),
+            derivative<Types<L...>, Types<Y...>>(
+                ctx, Pullback<F, Options, Types<Y...>, Types<L...>>{*ctx.f}, g...));
+    }
+    static std::tuple<Array<Y>...> jvp(Context& ctx, std::nullopt_t, Array<L> const&... t) {
+        return derivative<Types<Y...>, Types<L...>>(
+            ctx, Pushforward<F, Types<Y...>, Types<L...>>{*ctx.f}, t...);
     }
     /// The results for arrays that broadcast.
     static std::tuple<Array<Y>...> evaluate(F const& f, Array<L> const&... x) {
@@ -525,6 +637,35 @@ struct MapSeveral<F, Options, P, Types<Y...>, Types<L...>>
     }
 
 private:
+    /// A derivative of F as a function of the operands and of `more`, which has the kinds More.
+    template <class Results, class More, class Of, class... G>
+    static auto derivative(Context& ctx, Of const& of, G const&... more) {
+        using Mapped = MapSeveral<Of, typename Options::derivative, P, Results,
+            decltype(joined(Types<L...>{}, More{}))>;
+        return std::apply(
+            [&](Array<L> const&... x) {
+                if constexpr (Options::is_checked) check_second_call(ctx, x...);
+                if constexpr (once_differentiable) return Mapped::evaluate(of, x..., more...);
+                else return Mapped::apply(of, x..., more...);
+            },
+            ctx.saved_tensors());
+    }
+    template <class... A, class... B> static Types<A..., B...> joined(Types<A...>, Types<B...>);
+    /// As CheckedMap does.
+    static void check_second_call(Context& ctx, Array<L> const&... x) {
+        if (((x.numel() == 0) || ...)) return;
+        auto const again = first_values(evaluate(*ctx.f, Array<L>(x.data()[0])...));
+        for (std::size_t k = 0; k < again.size(); ++k)
+            if (differ<P>(again[k], ctx.first[k])) fail_second_call("map");
+    }
+    static FirstValues first_values(std::tuple<Array<Y>...> const& results) {
+        return std::apply(
+            [](auto const&... y) {
+                return FirstValues{(y.numel() ? std::complex<double>(y.data()[0]) : 0.)...};
+            },
+            results);
+    }
+
     template <class Kind>
     using Part = std::conditional_t<Options::on_batches, batch_for<Kind, P>,
         typename Kind::template over<P>>;
@@ -633,10 +774,15 @@ auto map_expressions(F const& f, E const&... e) {
 /// Several results: expressions among the operands are computed in the same pass.
 template <class Options, class Result, class P, class F, class... X>
 auto map_several(F const& f, X const&... x) {
-    auto const results = map_expressions<Options, Result, P>(f, several_operand(x)...);
-    if constexpr (requires(Result r) { r.fill(r[0]); })
-        return std::apply([](auto const&... y) { return std::array{y...}; }, results);
-    else return results;
+    if constexpr ((EvaluatedAtOnce<X> || ...))
+        return call_at_once(
+            [&f](auto const&... all) { return map_several<Options, Result, P>(f, all...); }, x...);
+    else {
+        auto const results = map_expressions<Options, Result, P>(f, several_operand(x)...);
+        if constexpr (requires(Result r) { r.fill(r[0]); })
+            return std::apply([](auto const&... y) { return std::array{y...}; }, results);
+        else return results;
+    }
 }
 
 } // namespace xgrad::detail
@@ -655,20 +801,32 @@ inline constexpr Holomorphic holomorphic{};
 
 namespace detail {
 
+/// A function whose result has no derivative: it is not compiled for dual numbers with tangents.
+template <class F> struct OfValues {
+    F f;
+    template <class... X> XGRAD_INLINE auto operator()(X const&... x) const {
+        return f(Dual<decltype(val(x)), 0>(val(x))...);
+    }
+};
 template <class Options, class F, class... X> auto map_numbers(F const& f, X&&... x) {
     using P = result_precision<R, widest_precision<typename operand_type<X>::precision...>>;
     constexpr bool is_callable =
         requires { f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...); };
     static_assert(is_callable, "map: the function cannot be called with so many numbers of one "
                                "type; it must be a template: [](auto x, auto y) { return x * y; }");
-    if constexpr (is_callable) {
+    if constexpr (is_callable &&
+                  std::is_invocable_v<F const&, mapped_number<Options, mapped_kind<X>, P>...>) {
         using Result = decltype(f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...));
         if constexpr (SeveralNumbers<Result>) return map_several<Options, Result, P>(f, x...);
         else {
             constexpr bool is_number = Number<Result> || requires { PartOf<Result>::is_part; };
             static_assert(is_number,
                 "map: the function must return a number, or a tuple or an array of numbers");
-            if constexpr (is_number)
+            if constexpr (Number<Result> && !std::same_as<Result, bool>)
+                return express(
+                    Map<OfValues<F>, Options, result_kind<Result>(mapped_kind<X>...)>{{}, {f}},
+                    std::forward<X>(x)...);
+            else if constexpr (is_number)
                 return express(Map<F, Options, result_kind<Result>(mapped_kind<X>...)>{{}, f},
                     std::forward<X>(x)...);
             else return StandIn();
@@ -694,8 +852,11 @@ template <class Options, class... X> auto map_with(Holomorphic, X&&... x) {
 /// its type must be a template: it is called with dual numbers (Dual), from which the derivatives
 /// come. It may have loops and state that it captured; one that branches on values needs
 /// `map(with_branches, f, a, b)`.
-template <class... X> auto map(X&&... x) {
-    return detail::map_with<MapOptions<>>(std::forward<X>(x)...);
+///
+/// backward() calls f again: capture by value, [=]. `checks`: another value of the second call is a
+/// GraphError.
+template <bool checks = XGRAD_CHECKS_CALLS, class... X> auto map(X&&... x) {
+    return detail::map_with<MapOptions<false, false, 0, checks>>(std::forward<X>(x)...);
 }
 
 } // namespace xgrad

@@ -504,10 +504,6 @@ private:
 
 // ======== xgrad/nn/load_report.hpp
 // The results of named_modules() and load_state_dict().
-//
-// Shapes: none are needed: entries are names.
-// Gradients: none are recorded.
-// Errors: none: AnyModule::load_state_dict() throws message() as an Error if it is strict.
 
 namespace xgrad::nn {
 
@@ -1421,10 +1417,6 @@ private:
 
 // ======== xgrad/nn/module_text.hpp
 // Printing of a module as a tree of its submodules.
-//
-// Shapes: none are needed.
-// Gradients: none are recorded.
-// Errors: none are thrown.
 
 namespace xgrad::nn {
 
@@ -1683,7 +1675,11 @@ private:
     template <class S, class... A> static auto call(S& s, A&&... arguments) {
         using Result = std::invoke_result_t<Calls, S&, A...>;
         constexpr bool fits = accepts<S, A...>;
-        if constexpr (!fits) {
+        if constexpr ((xgrad::detail::EvaluatedAtOnce<A> || ...)) {
+            static_assert(fits, "vmap: a module takes the tensors of all examples at once: write "
+                                "xg::on_batch(net, x)");
+            if constexpr (!fits) return std::get<0>(std::tuple(arguments...)); // one error
+        } else if constexpr (!fits) {
             constexpr bool with_double = accepts<S, detail::with_precision<double, A>...>,
                            with_float = accepts<S, detail::with_precision<float, A>...>;
             static_assert(!with_double,
@@ -3188,7 +3184,6 @@ private:
 // geometry.
 //
 // Shapes: an option has one integer for all spatial axes, or one for each.
-// Gradients: none: options are constants.
 // Errors: PerAxis::from() throws ShapeError for a list of another length; another number of
 // integers in a constructor does not compile.
 

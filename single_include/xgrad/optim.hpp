@@ -199,8 +199,6 @@
 // ======== xgrad/optim/optimizer_hooks.hpp
 // Hooks of optimisers: the lists of one optimiser, the global lists, and what a hook may look like.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: a hook with other parameters or another result does not compile.
 
 namespace xgrad::optim {
@@ -1063,8 +1061,6 @@ using RMSprop = Optimizing<detail::RMSpropRule>;
 // Schedules: learning rates as functions of the number of calls of step(). They hold a reference to
 // the optimiser, which must outlive them.
 //
-// Shapes: none are needed: a rate is a double for each group.
-// Gradients: none are recorded.
 // Errors: options out of range, more steps of OneCycleLR than total_steps, and a state without an
 // entry are an Error.
 

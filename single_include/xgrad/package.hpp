@@ -185,8 +185,6 @@
 // ModuleRecord: a module and those inside it as a package describes them: names of types and
 // arguments. Also where things are in the archive.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: a package of a newer format is a PackageError where it is read (importer.hpp).
 
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_DEPENDENCIES_HPP
@@ -195,8 +193,6 @@
 // ======== xgrad/package/dependencies.hpp
 // Dependencies: which name depends on which, and what becomes of each in a package.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: a package that needs a denied name is a PackageError where it is written (exporter.hpp).
 
 #include <map>
@@ -210,8 +206,6 @@
 // Names in packages, "acme.vision.Block": identifiers with dots between them; and patterns of
 // names.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: a pattern with an empty segment, or with ** in a part of one, is a PackageError. Both
 // exceptions of packages are here.
 
@@ -413,7 +407,6 @@ std::string tree_of(std::vector<std::string> files, std::string const& root);
 // stored.
 //
 // Shapes: a Shape is stored as a list of integers.
-// Gradients: none are recorded.
 // Errors: a value of another kind in a package is a FormatError, an integer too large or a text
 // that is not UTF-8 a PackageError. A type that cannot be stored does not compile.
 
@@ -855,8 +848,6 @@ double size_of_weighted_binary_cross_entropy(
 //     inline xgrad::package::Type<Block, "acme.vision.Block", xgrad::package::Argument<"channels",
 //     &Block::channels>> const block_type;
 //
-// Shapes: none are needed; a StateSize counts elements.
-// Gradients: none are recorded.
 // Errors: arguments in a package that are not those of the type are a FormatError, a name that two
 // C++ types have a PackageError. A name, an argument or a function that does not fit the type does
 // not compile.
@@ -1437,7 +1428,6 @@ template <Differentiable T> void register_layer_calls() {
 // type that this program does not have.
 //
 // Shapes: parameters and buffers of a GenericModule keep theirs.
-// Gradients: none are computed: a stand-in cannot be called.
 // Errors: a call is an UncallableError; module_at() throws IndexError for a module that is not
 // there, and TypeError for one of another type.
 

@@ -345,11 +345,9 @@ private:
 // stored. Operations apply their rules, as for dual numbers (expr/dual.hpp). Nested dual numbers
 // would compute each second derivative twice.
 //
-// Shapes: none are needed: an element is a number, or a number of a batch.
 // Gradients: for y = op(x...), with the partials d_i and their derivatives d_ij, the gradient is
 // the sum of d_i g_i, and the Hessian that of d_i H_i + w_i g_i^T, where w_i is the sum of d_ij
 // g_j.
-// Errors: none are thrown. Complex numbers do not compile.
 
 #include <xgrad/dual.hpp>
 
@@ -467,7 +465,7 @@ private:
     }
     template <std::size_t I, class A, class X>
     XGRAD_INLINE static of_kind<A, Local> local(X const& x) {
-        if constexpr (!is_hessian_number<X>) return of_kind<A, Local>(of_kind<A, V>(x));
+        if constexpr (!is_hessian_number<X>) return number_as<of_kind<A, V>>(x);
         else return Local::variable(x.value, I);
     }
     /// The contribution of argument I.
@@ -483,8 +481,9 @@ private:
                 };
                 return Term{each(xi.gradient, push_one), each(xi.hessian, push_one)};
             } else {
-                constexpr bool guarded = Number<V> && has_poles<Op, std::index_sequence<J...>>;
-                Local const c = push(Local(1), d);
+                constexpr bool guarded =
+                    (Number<V> || !has_factor<Op>)&&has_poles<Op, std::index_sequence<J...>>;
+                Local const c = Coefficients<Local>(d).dz;
                 Gradient const w =
                     (nothing + ... + slope<guarded>(x, c.tangent[J], c.tangent.support().has(J)));
                 auto const times = [&](V const& t)
@@ -502,7 +501,7 @@ private:
     }
     /// c t; 0 where t is 0, even if c is infinite.
     template <bool guarded> XGRAD_INLINE static V product(V const& c, V const& t) {
-        if constexpr (guarded) return t == 0 ? V(0) : c * t;
+        if constexpr (guarded) return contribution(t, c);
         else return c * t;
     }
     template <bool guarded, class X>
@@ -572,12 +571,18 @@ template <RealScalar T> struct ConstantArray {
 
 } // namespace detail
 
-/// The numbers that a constant of sum_over() has for an element: `c()` where the constant has one
-/// axis, `c(i, j)` where it has three. V is a number, or a batch with those of several elements.
+/// The numbers that a constant of sum_over() has for an element: `c()`, or c itself, where the
+/// constant has one axis, `c(i, j)` where it has three. V is a number, or a batch with those of
+/// several elements.
 template <class V, RealScalar T> class ElementConstant {
     static constexpr std::size_t lanes = std::same_as<V, T> ? 1 : simd::Batch<T>::width;
 
 public:
+    using operand_tag = void;
+    using evaluated_at_once = void;
+    using kind = R;
+    using precision = T;
+
     /// Of the elements from `first` on, of which there are those before `last`.
     ElementConstant(detail::ConstantArray<T> const& from, std::size_t first, std::size_t last)
         : shape_(&from.shape) {
@@ -601,6 +606,7 @@ public:
             return V::load(batch);
         }
     }
+    XGRAD_INLINE operator V() const { return (*this)(); }
 
 private:
     Shape const* shape_;
@@ -608,6 +614,16 @@ private:
 };
 
 namespace detail {
+
+template <class X> inline constexpr bool is_element_constant = false;
+template <class V, class T> inline constexpr bool is_element_constant<ElementConstant<V, T>> = true;
+template <class V, class T> struct PartOf<ElementConstant<V, T>> : PartOf<V> {
+    static constexpr bool is_part = true;
+};
+template <class V, class T> XGRAD_INLINE Dual<V, 0> element_number(ElementConstant<V, T> const& c) {
+    return V(c);
+}
+template <class X> XGRAD_INLINE X const& element_number(X const& x) { return x; }
 
 /// Which derivatives are computed.
 enum class Order : std::uint8_t { value, gradient, hessian };
@@ -626,6 +642,18 @@ XGRAD_INLINE constexpr std::size_t element_offset(std::size_t e) {
     constexpr std::size_t width = element_batch<T>;
     return e / width * width * entries + e % width;
 }
+
+} // namespace detail
+
+/// Called by express() for a constant of sum_over() where no argument has derivatives.
+template <class Op, class... X>
+    requires((detail::is_element_constant<X> || ...) && !(detail::is_dual<X> || ...) &&
+             !(detail::is_hessian_number<X> || ...))
+XGRAD_INLINE auto evaluate_at_once(Op const& op, X const&... x) {
+    return detail::value_of(detail::on_duals(op, detail::element_number(x)...));
+}
+
+namespace detail {
 
 /// Calls a function of the numbers of an element, with batches of elements or one by one.
 template <class Form, RealScalar T, bool on_batches> struct ElementKernel {
@@ -708,8 +736,6 @@ private:
 // diagonal (G. H. Golub, C. F. Van Loan, "Matrix Computations", 4th edition, 8.5).
 //
 // Shapes: n x n matrices, of which the lower triangle is stored by rows.
-// Gradients: none.
-// Errors: none: a matrix with a NaN stays as it is.
 
 namespace xgrad::detail {
 
@@ -794,6 +820,7 @@ template <RealScalar T, class Form, bool on_batches, class F, class... C> struct
     Shape shape; // of x
     ElementIndex<Form> index;
     std::tuple<C...> constants;
+    bool checks_calls; // compares the value of a second evaluation with that of the first one
 
     /// The value and the derivatives up to an order; the Hessian with the positive part of each
     /// element's if `positive`.
@@ -941,12 +968,14 @@ template <class Terms> struct SumOverElements : Function<SumOverElements<Terms>>
     using Saved = std::tuple<Tensor<T>>;
     struct Data {
         std::shared_ptr<Terms const> terms;
+        T value;
     };
 
     static Tensor<T> forward(
         Context& ctx, std::shared_ptr<Terms const> const& terms, Tensor<T> const& x, T value) {
         ctx.save_for_backward(x);
         ctx.terms = terms;
+        ctx.value = value;
         return Tensor<T>(value);
     }
     static auto backward(Context& ctx, Tensor<T> const& g) {
@@ -959,6 +988,9 @@ template <class Terms> struct SumOverElements : Function<SumOverElements<Terms>>
 private:
     static Tensor<T> gradient(Context& ctx) {
         auto const [x] = ctx.saved_tensors();
+        if (ctx.terms->checks_calls &&
+            differ<T>(ctx.terms->template at<Order::value>(x).value, ctx.value))
+            fail_second_call("sum_over");
         return SumOverElementsGradient<Terms>::apply(ctx.terms, x);
     }
 };
@@ -1091,7 +1123,7 @@ auto make_sum(F&& f, X const& x, I const& index, C const&... constants) {
                     ElementTerms<T, Form, on_batches, Function, first_of<Tensor<T>, C>...>;
                 std::shared_ptr<Terms const> terms(new Terms{std::forward<F>(f), x.shape(),
                     ElementIndex<Form>(index, x.shape()[0]),
-                    {element_constant<T>(constants, index.shape()[0])...}});
+                    {element_constant<T>(constants, index.shape()[0])...}, XGRAD_CHECKS_CALLS});
                 return ElementSum<Terms>(std::move(terms), x);
             } else return NoSum();
         } else return NoSum();
@@ -1106,7 +1138,7 @@ auto make_sum(F&& f, X const& x, I const& index, C const&... constants) {
 /// `c()`, `c(i)`, `c(i, j)`, by its axes but the first. f must be a template, since it is called
 /// with numbers that carry derivatives; one that branches on values needs `sum_over<m,
 /// d>(with_branches, f, x, index)`, and is slower. Other threads may call it at the same time:
-/// set_num_threads().
+/// set_num_threads(). Derivatives call f again: capture by value, [=].
 ///
 /// The result has the value, the gradient and the sparse Hessian: ElementSum.
 template <std::size_t m, std::size_t d = 0, class F, class X, class I, class... C>

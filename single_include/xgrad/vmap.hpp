@@ -446,12 +446,6 @@ private:
     V stacked_;
 };
 
-/// Values and indices of sort(), topk() and median() along an axis.
-template <class V, class I> struct BatchedOrdered {
-    V values;  // the elements
-    I indices; // of the elements, along the axis
-};
-
 /// Stands for what a tensor that all examples share becomes in place: it has no value for each.
 template <class V, class... L> struct detail::FlattenedExpression<Batched<V, L...>> {
     static_assert(
@@ -675,7 +669,7 @@ template <class X, class F> auto map_structure(X const& x, F const& f) {
         for (auto const& each : x) mapped.push_back(map_structure(each, f));
         return mapped;
     } else if constexpr (requires { x.values, x.indices; })
-        return BatchedOrdered{f(x.values), f(x.indices)};
+        return OrderedPair{f(x.values), f(x.indices)};
     else {
         static_assert(sizeof(X) == 0, "vmap: arguments and results are tensors, or a std::tuple, "
                                       "pair, array or vector of them");
@@ -875,6 +869,14 @@ template <class F, class... X> auto on_all_full(F const& f, X const&... x) {
     using Lv = joined_levels<X...>;
     auto const sizes = level_sizes(Lv());
     return batched_result<Lv>(f(stacked_over<Lv>(x, sizes)...));
+}
+/// An elementwise function with several results, of all examples: what map() calls.
+template <class F, class... X>
+    requires(is_batched<X> || ...)
+auto call_at_once(F const& f, X const&... x) {
+    using Lv = joined_levels<X...>;
+    auto const rank = std::max({rank_of(x)...});
+    return batched_result<Lv>(f(lifted<Lv>(x, rank)...));
 }
 
 } // namespace detail

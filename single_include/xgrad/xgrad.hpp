@@ -750,11 +750,11 @@ inline std::size_t get_num_threads() noexcept {
 // or output is a GraphError, too. A function that does not take the inputs, or returns no tensors,
 // and inputs of integers or masks do not compile.
 
+#include <functional>
+
 
 // ======== xgrad/core/callable.hpp
 // How xgrad stores a callable that the user passes.
-
-#include <functional>
 
 namespace xgrad::detail {
 
@@ -803,7 +803,6 @@ using KeptCallable =
 // accumulates gradients that meet, and returns captured gradients. Its state belongs to one pass,
 // so a pass may start inside another one, and an exception leaves nothing to clean up.
 //
-// Shapes: any; nothing here depends on them.
 // Gradients: complete when a callback of queue_callback() runs.
 // Errors: queue_callback() throws GraphError outside of a backward pass. What a callback throws
 // leaves backward() or grad().
@@ -837,7 +836,6 @@ using KeptCallable =
 // Grad mode and inference mode: thread-local flags, and guards that set them for a scope and
 // restore them at its end, also after an exception.
 //
-// Shapes: any; nothing here depends on them.
 // Gradients: none are recorded in the scope of a NoGradGuard, AutoGradMode(false) or InferenceMode.
 // Errors: none here. An inference tensor that is saved for backward, or changed in place outside of
 // an InferenceMode, is a GraphError there.
@@ -956,9 +954,7 @@ private:
 // Hooks: thread-safe lists of std::function, called in the order of registration, and HookHandle,
 // which removes a hook from its list.
 //
-// Shapes: any; nothing here depends on them.
 // Gradients: hooks see them, and may replace them: see node.hpp and tensor/hooks.hpp.
-// Errors: none: remove() may be called again, and from any thread.
 //
 // Read next: run_node.hpp.
 
@@ -1330,10 +1326,6 @@ struct Caller {
 // allocates from the system only in its first iteration and touches no new page afterwards.
 // Storages, Nodes and tensors use it. With AddressSanitizer every block comes from the system, so
 // that a use after free is detected.
-//
-// Shapes: none are needed: blocks are bytes.
-// Gradients: none are recorded.
-// Errors: none are thrown.
 
 #include <bit>
 #include <cstring>
@@ -1818,11 +1810,11 @@ inline constexpr std::uint64_t leaf_sequence =
     ~std::uint64_t{0}; // leaves run as soon as they are ready
 inline constinit thread_local std::uint64_t next_sequence = 0;
 
-/// How forward mode passes a Node: one tangent after the other, or a batch of them, with a leading
-/// axis that the results also have; batches of a FusedNode and of a FusedGradientNode; or, without
-/// choice, a backward pass, as forward mode would differentiate a backward that the user wrote, or
-/// evaluate a checkpointed function at each Node.
-enum class ForwardRule : std::uint8_t { one_tangent, batch, fused, fused_gradient, reverse };
+/// How forward mode passes a Node: one tangent after the other (local: of a function of elements at
+/// the same place), or a batch of them, with a leading axis that the results also have; batches of
+/// a FusedNode and of a FusedGradientNode; or, without choice, a backward pass, as forward mode
+/// would differentiate a backward that the user wrote, or a checkpointed function at each Node.
+enum class ForwardRule : std::uint8_t { local, one_tangent, batch, fused, fused_gradient, reverse };
 } // namespace detail
 
 /// Destination of a gradient: output `input_nr` of a Node.
@@ -2044,10 +2036,8 @@ inline Node::~Node() {
 // The scalar types of tensors, the kinds B, Z, R, C that state an operation's domain, and type
 // promotion.
 //
-// Shapes: none are needed.
 // Gradients: Differentiable types have them: float, double and their complex types. Those of
 // complex numbers are dL/dRe + i dL/dIm, as in PyTorch.
-// Errors: none are thrown. A type that a concept excludes does not compile.
 
 #include <complex>
 
@@ -2238,7 +2228,6 @@ inline constexpr bool is_kind_within =
 // Dims<T> is a small vector that needs no heap up to four dimensions. Strides count elements.
 //
 // Shapes: a Shape has an extent for each axis. The empty one is that of a single element.
-// Gradients: none are recorded.
 // Errors: in a list, a negative extent and an integer that does not fit are a ShapeError. numel()
 // throws one for more elements than any memory holds. A bool or a floating-point number in a list
 // does not compile.
@@ -3647,7 +3636,6 @@ private:
 // Anomaly mode: each Node records where it was created, and a NaN in a gradient is an error that
 // reports that location.
 //
-// Shapes: any; nothing here depends on them.
 // Gradients: unchanged; with check_nan a NaN among them stops the pass.
 // Errors: with check_nan a backward pass throws GraphError at the first NaN; whatever a Node throws
 // is announced by a warning, and then leaves the pass as it is.
@@ -3710,10 +3698,6 @@ private:
 // ======== xgrad/core/warning.hpp
 // Warnings about calls that are allowed and probably a mistake. A handler of the user receives
 // them.
-//
-// Shapes: none are needed: a warning is text.
-// Gradients: none are recorded.
-// Errors: none are thrown here.
 
 #include <cstdio>
 
@@ -4509,10 +4493,8 @@ private:
 // sentence that the compiler prints. Only the first mistake is reported, so there is one error and
 // no cascade.
 //
-// Shapes: none are needed.
 // Gradients: a rule returns a derivative for each real or complex argument of a real or complex
 // result. For a real result of a complex argument it returns `gradient` or `nothing`.
-// Errors: none are thrown: a mistake does not compile.
 
 
 // ======== xgrad/expr/probe.hpp
@@ -4529,7 +4511,6 @@ private:
 // Shapes: a rule is for one element. Arguments of an elementwise operation broadcast as in NumPy.
 // Gradients: that of an argument z of y = f(z) is g conj(df/dz) + conj(g) df/dconj(z), where g is
 // the gradient of y (conjugate Wirtinger calculus, PyTorch's convention: dL/dRe + i dL/dIm).
-// Errors: none are thrown. A mistake in a rule does not compile (operation_check.hpp).
 //
 // Read next: any family, for instance trigonometric.hpp, then expression.hpp.
 
@@ -5075,10 +5056,8 @@ XGRAD_NOINLINE ComplexBatch<P> quotient_aside(
 // a namespace: argument-dependent lookup finds the overload for the type of its argument.
 // complex_functions.hpp has the functions of complex batches.
 //
-// Shapes: none are needed: an element is a number of a batch.
 // Gradients: none are recorded: rules state them. power_below() is a factor of the derivative of
 // x^p.
-// Errors: none are thrown: a result that is not defined is NaN or infinite.
 
 
 // ======== xgrad/simd/atan.hpp
@@ -6932,7 +6911,6 @@ auto apply(X const&... x) {
 //
 // Shapes: any; nothing here depends on them.
 // Gradients: unchanged.
-// Errors: none; what the mode finds is a warning.
 
 namespace xgrad::detail {
 
@@ -8072,8 +8050,6 @@ template <Operand X> XGRAD_INLINE auto relu(X const& x) { return express(Relu{},
 // Choice: an argument that is one of several alternatives, given by its enumerator or by its name.
 // Flag: an argument that is true or false.
 //
-// Shapes: none are needed.
-// Gradients: none are recorded.
 // Errors: a name that is none of the alternatives is an Error, which lists them. A number in the
 // place of a flag does not compile.
 
@@ -8179,7 +8155,6 @@ private:
 // operation to dual numbers of any kind by its rule. A rule computes on batches: a C++ number is
 // one lane of a batch.
 //
-// Shapes: none are needed: an element is a number, or a number of a batch.
 // Gradients: tangent i is the derivative in the direction of the tangents i of the arguments. Where
 // several arguments are dual numbers, one with the tangent 0 contributes 0, also if its derivative
 // is infinite.
@@ -8347,9 +8322,7 @@ inline constexpr OperandMask operand_range = operands_from(From, Count);
 // Dual numbers as data: a value and its tangents, the derivatives in N directions. The rules that
 // they are computed by are expr/dual.hpp; <xgrad/dual.hpp> is for programs of their own.
 //
-// Shapes: none are needed: an element is a number, or a number of a batch.
 // Gradients: tangent i is the derivative in direction i.
-// Errors: none are thrown.
 
 namespace xgrad {
 
@@ -8407,7 +8380,7 @@ template <class V, std::size_t N> struct BottomOf<Dual<V, N>> : BottomOf<V> {};
 template <std::size_t masks, class = std::make_index_sequence<masks>> struct Support;
 template <std::size_t masks, std::size_t... M> struct Support<masks, std::index_sequence<M...>> {
     std::uint64_t mask[masks];
-    bool unknown; // a tangent of the mask may be 0 nevertheless, as that of a constant operand
+    bool of_operand; // of a kernel: the tangents of expr/walk.hpp
 
     XGRAD_INLINE static constexpr Support none() { return {{}, false}; }
     XGRAD_INLINE static constexpr Support all() { return {{~std::uint64_t{M - M}...}, true}; }
@@ -8416,11 +8389,11 @@ template <std::size_t masks, std::size_t... M> struct Support<masks, std::index_
     }
     XGRAD_INLINE constexpr bool has(std::size_t i) const { return mask[i / 64] >> i % 64 & 1; }
     XGRAD_INLINE friend constexpr Support operator|(Support const& a, Support const& b) {
-        return {{(a.mask[M] | b.mask[M])...}, a.unknown || b.unknown};
+        return {{(a.mask[M] | b.mask[M])...}, a.of_operand || b.of_operand};
     }
 };
 template <> struct Support<0> {
-    static constexpr bool unknown = true;
+    static constexpr bool of_operand = false;
     XGRAD_INLINE static constexpr Support none() { return {}; }
     XGRAD_INLINE static constexpr Support all() { return {}; }
     XGRAD_INLINE static constexpr Support one(std::size_t) { return {}; }
@@ -8505,7 +8478,8 @@ template <class V, std::size_t N> struct Dual {
     XGRAD_INLINE Dual(X const& x) : value(x) {}
     /// A real number as a complex one.
     template <class W>
-        requires(!std::same_as<W, V> && std::convertible_to<W, V>)
+        requires(!std::same_as<W, V> && detail::dual_depth<W> == detail::dual_depth<V> &&
+                    std::convertible_to<W, V>)
     XGRAD_INLINE Dual(Dual<W, N> const& x) : value(x.value), tangent(x.tangent) {}
     XGRAD_INLINE Dual(V const& v, Tangents<V, N> const& t) : value(v), tangent(t) {}
     /// The argument of a function: its tangent `direction` is 1, and the others are 0.
@@ -8591,21 +8565,24 @@ inline constexpr bool is_unit = std::same_as<D, One> || std::same_as<D, MinusOne
                                 std::same_as<D, ImaginaryUnit> || std::same_as<D, Nothing>;
 template <class M, class W> inline constexpr bool is_unit<selected<M, W>> = is_unit<W>;
 
-/// True where a value and all its tangents are 0.
-template <class V> XGRAD_INLINE auto is_zero(V const& v) { return v == 0; }
-template <class V, std::size_t N> XGRAD_INLINE auto is_zero(Dual<V, N> const& x) {
-    auto zero = is_zero(x.value);
-    for (std::size_t i = 0; i < N; ++i) zero = zero && is_zero(x.tangent[i]);
-    return zero;
-}
-
 XGRAD_INLINE auto operator+(Nothing, auto t) { return t; }
 XGRAD_INLINE auto operator+(auto t, Nothing) { return t; }
 XGRAD_INLINE Nothing operator+(Nothing, Nothing) { return {}; }
 
-template <class Signature, class V> struct OnNumbers; // <xgrad/dual.hpp>
+// <xgrad/dual.hpp>
+template <class Signature, class V> struct OnNumbers;
+template <class X> struct WrongNumber;
 template <class Op, class... X> auto on_duals(Op const& op, X const&... x);
 
+/// An argument beside dual numbers, as a value of type To.
+template <class To, class X> XGRAD_INLINE To number_as(X const& x) {
+    constexpr bool narrows = requires {
+        requires is_dual<X>;
+        requires !std::same_as<typename X::precision, typename PartOf<To>::precision>;
+    };
+    if constexpr (std::convertible_to<X, To> && !narrows) return To(x);
+    else return WrongNumber<X>::report(), To();
+}
 /// Applies an operation to arguments of its signature, some of which are dual numbers of this type,
 /// up to their kinds.
 template <class Signature, class Argument> struct OnDuals;
@@ -8615,14 +8592,14 @@ template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), D
 
     /// The value; on batches with tangents it may differ by a rounding, as in any backward pass.
     template <class Op, class... X> XGRAD_INLINE static Value value(Op const& op, X const&... x) {
-        return compute(op, value_of(x)...);
+        return compute(op, inner(x)...);
     }
-    /// The tangents of the result y. If `guarded`, an argument whose tangent is 0 contributes 0
-    /// even if its derivative is infinite, because it may be a constant.
-    template <bool guarded, class Op, class... X>
+    /// The tangents of y. If `guarded`, an argument whose tangent is 0 contributes 0 even if its
+    /// derivative is infinite: it may be constant. Of an `alone` operand a kernel knows it.
+    template <bool guarded, bool alone = false, class Op, class... X>
     XGRAD_INLINE static Tangents<Value, N> tangent(Op const& op, Value const& y, X const&... x) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-            if constexpr (N > 0) return (nothing + ... + part<I, guarded>(op, x, y, x...));
+            if constexpr (N > 0) return (nothing + ... + part<I, guarded, alone>(op, x, y, x...));
             else return Tangents<Value, N>();
         }(std::index_sequence_for<X...>{});
     }
@@ -8630,19 +8607,22 @@ template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), D
         auto const y = value(op, x...);
         constexpr std::size_t duals = (std::size_t{is_tangent<X>} + ...);
         if constexpr (takes_gradients<Y> && duals > 0) {
-            constexpr bool guarded =
-                (duals > 1 || of_numbers) && has_poles<Op, std::index_sequence_for<X...>>;
-            return Dual<Value, N>{y, tangent<guarded>(op, y, x...)};
+            constexpr bool guarded = has_poles<Op, std::index_sequence_for<X...>>;
+            return Dual<Value, N>{y, tangent<guarded, duals == 1>(op, y, x...)};
         } else return y;
     }
-    /// An argument of kind A: a dual number, or a value without tangents.
+    /// An argument of kind A: a dual number, or a value of type V, which has no tangents here.
     template <class A, class X> XGRAD_INLINE static auto argument(X const& x) {
-        if constexpr (dual_depth<X> == dual_depth<Dual<V, N>>) return of_kind<A, Dual<V, N>>(x);
-        else return of_kind<A, V>(x);
+        return number_as<of_kind<A, std::conditional_t<is_tangent<X>, Dual<V, N>, V>>>(x);
     }
 
 private:
     template <class X> static constexpr bool is_tangent = dual_depth<X> == dual_depth<Dual<V, N>>;
+    /// The argument without its tangents of this level.
+    template <class X> XGRAD_INLINE static auto inner(X const& x) {
+        if constexpr (is_tangent<X>) return x.value;
+        else return x;
+    }
 
     template <class Op, class... X> XGRAD_INLINE static Value compute(Op const& op, X const&... x) {
         if constexpr ((is_dual<X> || ...)) return on_duals(op, x...);
@@ -8656,24 +8636,25 @@ private:
         return a * op.factor(b);
     }
     /// The contribution of argument I to the tangents.
-    template <std::size_t I, bool guarded, class Op, class Xi, class... X>
+    template <std::size_t I, bool guarded, bool alone, class Op, class Xi, class... X>
     XGRAD_INLINE static auto part(Op const& op, Xi const& xi, Value const& y, X const&... x) {
         if constexpr (!is_tangent<Xi> || N == 0) return nothing;
-        else return part<I, guarded>(op, xi.tangent, y, x...);
+        else return part<I, guarded, alone>(op, xi.tangent, y, x...);
     }
-    template <std::size_t I, bool guarded, class Op, class W, class... X>
+    template <std::size_t I, bool guarded, bool alone, class Op, class W, class... X>
     XGRAD_INLINE static Tangents<Value, N> part(
         Op const& op, Tangents<W, N> const& tangent, Value const& y, X const&... x) {
-        if constexpr (of_numbers) {
-            return OnNumbers<Y(L...), V>::template part<I, guarded>(op, tangent, y, value_of(x)...);
+        if constexpr (of_numbers || (guarded && is_dual<V>)) {
+            return OnNumbers<Y(L...), V>::template part<I, guarded>(op, tangent, y, inner(x)...);
         } else {
-            auto const d = op.partial(wrt<I>{}, y, value_of(x)...);
+            auto const d = op.partial(wrt<I>{}, y, inner(x)...);
             auto const support = tangent.support();
             return Tangents<Value, N>(support, [&](std::size_t i) XGRAD_LAMBDA_INLINE {
                 auto const& t = tangent[i];
                 Value const part = project<Y>(push(t, d));
                 if constexpr (guarded && !is_unit<std::remove_const_t<decltype(d)>>)
-                    if (support.unknown) return Value(where(is_zero(t), zero_like(part), part));
+                    if (support.of_operand ? !alone : !has_factor<Op>) // x / 0 itself is infinite
+                        return Value(where(t == 0, zero_like(part), part));
                 return part;
             });
         }
@@ -9773,6 +9754,7 @@ struct KernelTable {
     std::size_t lanes; // of a batch, a power of two
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all operands where they are
+    bool is_expensive; // its time is that of computing, whatever the memory does
     OperandMask differentiable;
 
     /// The number of elements in the whole batches among n.
@@ -9809,7 +9791,7 @@ template <class F> struct KernelTableOf {
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), Elements::table,
         &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
         gradient_kernel<Pass::gradient>(), gradient_kernel<Pass::tangent>(), simd::Batch<P>::width,
-        !has_operation<F>, Elements::in_place, Elements::differentiable};
+        !has_operation<F>, Elements::in_place, is_expensive<F>, Elements::differentiable};
 };
 
 /// The kernel of a sum and its gradients; only expressions that are summed have one.
@@ -10108,7 +10090,7 @@ template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const&
 /// Sums over the axes along which `shape` was broadcast to that of x.
 template <Operand X> auto sum_to(X const& x, Shape const& shape) {
     auto const& from = x.shape();
-    if (from == shape) return x;
+    if (from == shape) return materialize_expression(x);
     if (!detail::broadcasts_to(shape, from))
         detail::fail<ShapeError>(
             "sum_to: an array of shape ", from, " was not broadcast from shape ", shape);
@@ -10666,7 +10648,9 @@ template <Operand X> auto norm(X const& x, double p, AxisList const& axes, Flag 
         return T(express(PowerRoot{{}, p}, sum(express(AbsPower{{}, p}, x), axes, keep)));
     }
 }
-template <Operand X> auto norm(X const& x, double p = 2) {
+template <Operand X>
+    requires requires(X const& x) { x.dim(); }
+auto norm(X const& x, double p = 2) {
     return norm(x, p, detail::all_axes(x.dim()));
 }
 
@@ -12299,7 +12283,8 @@ XGRAD_LAZY AnyTensor delivered(
 inline bool forbids_differentiation(GradOptions const& options) noexcept {
     return differentiated && recording() && !options.create_graph.is_given();
 }
-XGRAD_LAZY [[gnu::cold]] Ref<Node> unrecorded_error(CachedVector<Edge> outputs);
+XGRAD_LAZY [[gnu::cold]] void forbid_differentiation(
+    CachedVector<Edge> const& outputs, AnyTensor& gradient);
 /// Runs the pass of grad().
 /// run_backward() whose captured gradients are contiguous.
 XGRAD_LAZY void run_to_inputs(
@@ -12730,12 +12715,23 @@ struct Evaluation {
     std::string_view transform; // its name, for messages
     bool create_graph, strict;
     TensorSpan inputs, outputs = {};
+    std::uint64_t before = 0; // the number of the last Node that was recorded before the call
 
     /// The same call with other results, which were computed from the inputs.
     Evaluation with_outputs(TensorSpan other) const {
-        return {transform, create_graph, strict, inputs, other};
+        return {transform, create_graph, strict, inputs, other, before};
     }
+    /// Calls f for each edge that leads from what the call has recorded to a tensor that the
+    /// function captures. f may change the edge.
+    XGRAD_LAZY void for_each_captured(std::function<void(Edge const&)> const& f) const;
+    XGRAD_LAZY CachedVector<Edge> captured() const;
 };
+/// Results that were computed without a graph: differentiating them by what their problem is made
+/// of, captured or given, throws.
+XGRAD_LAZY void forbid_derivatives(std::string_view name, CachedVector<Edge> const& captured,
+    TensorSpan given, std::span<AnyTensor> results,
+    std::string_view advice = "find it by argmin() or implicit() of <xgrad/implicit.hpp>, whose "
+                              "solutions have them");
 
 /// Turns tensors of the caller into the inputs of an evaluation: new handles that require
 /// gradients.
@@ -12826,13 +12822,14 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
         bool const create_graph = options.create_graph.value_or(differentiated && recording());
         InferenceMode const normal(false);
         become_inputs(name, create_graph, at);
+        auto const before = next_sequence;
         auto const out = [&] {
             DifferentiatedScope const scope;
             return Call::tensors(f, in, at);
         }();
         Tensors results = erased(out);
         check_defined(name, "the function's output", results);
-        Evaluation const e{name, create_graph, options.strict, at, results};
+        Evaluation const e{name, create_graph, options.strict, at, results, before};
         if constexpr (!with_values) return body(e, in, out);
         else {
             auto result = body(e, in, out);
@@ -13510,36 +13507,44 @@ namespace xgrad {
 
 namespace detail {
 
-/// v^T H: the gradient, differentiated in reverse mode from v.
-XGRAD_LAZY inline void vector_hessian_product(
+/// H v: the derivative of the gradient along v, forward mode over reverse mode. Of vhp() v^T H: the
+/// gradient, differentiated in reverse mode from v.
+XGRAD_LAZY inline void hessian_product(
     Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
     auto const gradient = recorded_gradient(e);
-    check_vector(e.transform, v, e.inputs);
+    auto const of = e.with_outputs(gradient);
     AnyTensor one;
-    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph,
-        e.create_graph, products);
-    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
+    if (e.transform == "hvp") push_forward(of, v, products);
+    else {
+        check_vector(e.transform, v, e.inputs);
+        pull_back(of, vector_or_one(v, e.inputs, one), e.create_graph, e.create_graph, products);
+    }
+    fill_in(e,
+        e.transform == "hvp" ? "The hessian of the user-provided function"
+                             : "The jacobian of the user-provided function",
+        "hessian", products);
 }
 
-/// H v: the derivative of the gradient along v, forward mode over reverse mode.
-XGRAD_LAZY inline void hessian_vector_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    auto const gradient = recorded_gradient(e);
-    push_forward(e.with_outputs(gradient), v, products);
-    fill_in(e, "The hessian of the user-provided function", "hessian", products);
-}
-
-template <class F, class X, class V = X> constexpr bool check_hessian_product() {
+/// f(inputs), and the product with v, or with 1.
+template <class F, class X, class... V>
+auto value_and_product(
+    std::string_view name, F& f, X const& inputs, TransformOptions const& options, V const&... v) {
     using Of = Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool is_number = Of::returns_real;
+        constexpr bool is_number = Of::returns_real,
+                       v_fits = (std::same_as<structure<V>, typename Of::In> && ...);
         static_assert(
             is_number, "hvp, vhp: the function should return a single Tensor of real numbers");
-        constexpr bool v_fits = std::same_as<structure<V>, typename Of::In>;
         static_assert(
             v_fits, "hvp, vhp: v must have the structure and the scalar types of the inputs");
-        return is_number && v_fits;
-    } else return false;
+        std::tuple<structure<V>...> const vector{StructureOf<V>::make(v)...};
+        if constexpr (is_number && v_fits)
+            return Of::value_and(name, f, inputs, options,
+                [&](auto const& e, auto products, auto const& in, auto const&) {
+                    if constexpr (sizeof...(V) != 0) check_sizes(name, std::get<0>(vector), in);
+                    hessian_product(e, erased(vector), products);
+                });
+    }
 }
 
 } // namespace detail
@@ -13550,22 +13555,11 @@ template <class F, class X, class V = X> constexpr bool check_hessian_product() 
 /// gradient along v, as a real linear map: lim (g(z + t v) - g(z))/t for real t.
 template <class F, class X, detail::StructureLike V>
 auto vhp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
-    if constexpr (detail::check_hessian_product<F, X, V>()) {
-        detail::structure<V> const vector(detail::StructureOf<V>::make(v));
-        return detail::Transform<F, X>::value_and("vhp", f, inputs, options,
-            [&](auto const& e, auto products, auto const& in, auto const&) {
-                detail::check_sizes("vhp", vector, in);
-                detail::vector_hessian_product(e, detail::erased(vector), products);
-            });
-    }
+    return detail::value_and_product("vhp", f, inputs, options, v);
 }
 /// For an input of one element: v is 1.
 template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    if constexpr (detail::check_hessian_product<F, X>())
-        return detail::Transform<F, X>::value_and(
-            "vhp", f, inputs, options, [](auto const& e, auto products, auto const&, auto const&) {
-                detail::vector_hessian_product(e, {}, products);
-            });
+    return detail::value_and_product("vhp", f, inputs, options);
 }
 
 /// f(inputs), a real scalar, and H v for the Hessian H of f, in forward mode over reverse mode: a
@@ -13574,22 +13568,11 @@ template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions co
 /// hook twice, hvp() once), or where second derivatives are not continuous.
 template <class F, class X, detail::StructureLike V>
 auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
-    if constexpr (detail::check_hessian_product<F, X, V>()) {
-        detail::structure<V> const vector(detail::StructureOf<V>::make(v));
-        return detail::Transform<F, X>::value_and("hvp", f, inputs, options,
-            [&](auto const& e, auto products, auto const& in, auto const&) {
-                detail::check_sizes("hvp", vector, in);
-                detail::hessian_vector_product(e, detail::erased(vector), products);
-            });
-    }
+    return detail::value_and_product("hvp", f, inputs, options, v);
 }
 /// For an input of one element: v is 1.
 template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    if constexpr (detail::check_hessian_product<F, X>())
-        return detail::Transform<F, X>::value_and(
-            "hvp", f, inputs, options, [](auto const& e, auto products, auto const&, auto const&) {
-                detail::hessian_vector_product(e, {}, products);
-            });
+    return detail::value_and_product("hvp", f, inputs, options);
 }
 
 /// hvp() and vhp() as functions: hvp(f)(x, v).
@@ -13609,7 +13592,6 @@ template <detail::TransformedFunction F> auto vhp(F&& f) {
 //
 // Shapes: x is reduced over all axes, or over `axes`, which are removed, or kept with extent 1 if
 // `keep`. An empty list of axes reduces nothing.
-// Gradients: none are recorded.
 // Errors: an axis out of range or given twice is an IndexError, an undefined tensor an Error.
 
 namespace xgrad {
@@ -14321,6 +14303,9 @@ template <class X> auto as_complex(X const& x) {
 
 inline std::size_t checked_length(std::string_view operation, std::size_t n) {
     if (n == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
+    if (auto const given = static_cast<std::ptrdiff_t>(n); given < 0)
+        fail<ShapeError>(operation, ": a transform has no ", given,
+            " points; their number stands before the axis, as in fft(x, n, axis)");
     return n;
 }
 
@@ -15791,10 +15776,7 @@ inline std::string_view sum_name(bool mean) {
     return mean ? std::string_view("Mean") : std::string_view("Sum");
 }
 
-/// Computes a sum over all elements and its gradients in one pass.
-AnyTensor record_full_sum(RecordTable const& table, Kernel kernel, void const* expression,
-    AnyTensor const* const* operands, BoundOperands const& in, bool mean);
-
+/// A full sum that is recorded computes its gradients in the same pass.
 AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, Kernel kernel,
     void const* expression, AnyTensor const* const* operands, Axes const* over, bool keepdims,
     bool mean);
@@ -17605,44 +17587,35 @@ Tensor<T> block(std::initializer_list<std::initializer_list<Tensor<T>>> blocks) 
 
 namespace xgrad {
 
-/// Elements, and their indices along the axis: auto [values, indices] = sort(x). `first` and
-/// `second` are other names, as of a pair. Where a tensor is expected, it is the values.
-template <Scalar T> struct Ordered {
-    Tensor<T> values;                       // the elements
-    Tensor<std::int64_t> indices;           // of the elements, along the axis
-    Tensor<T>& first = values;              // another name
-    Tensor<std::int64_t>& second = indices; // another name
+/// Elements, and their indices along the axis: a std::pair, whose parts also have names. Where a
+/// tensor is expected, it is the values.
+template <class V, class I> struct OrderedPair : std::pair<V, I> {
+    V& values = this->first;   // the elements
+    I& indices = this->second; // of the elements, along the axis
 
-    Ordered(Tensor<T> elements, Tensor<std::int64_t> positions)
-        : values(std::move(elements)), indices(std::move(positions)) {}
-    Ordered(Ordered const& o) : values(o.values), indices(o.indices) {}
-    Ordered(Ordered&& o) noexcept : values(std::move(o.values)), indices(std::move(o.indices)) {}
-    Ordered& operator=(Ordered o) noexcept {
-        values = std::move(o.values);
-        indices = std::move(o.indices);
+    OrderedPair(V elements, I positions)
+        : std::pair<V, I>(std::move(elements), std::move(positions)) {}
+    OrderedPair(OrderedPair const& o) : std::pair<V, I>(o) {}
+    OrderedPair(OrderedPair&& o) noexcept : std::pair<V, I>(std::move(o)) {}
+    OrderedPair& operator=(OrderedPair o) noexcept {
+        this->swap(o);
         return *this;
     }
-
-    operator Tensor<T>() const { return values; }
-    /// The parts of a structured binding: `auto& [v, i] = s` names those of s.
-    template <std::size_t i> auto& get() & noexcept {
-        if constexpr (i == 0) return values;
-        else return indices;
-    }
-    template <std::size_t i> auto const& get() const& noexcept {
-        if constexpr (i == 0) return values;
-        else return indices;
-    }
+    operator V() const { return values; }
+    /// std::get<i>(*this).
+    template <std::size_t i> auto& get() & noexcept { return std::get<i, V, I>(*this); }
+    template <std::size_t i> auto& get() const& noexcept { return std::get<i, V, I>(*this); }
     template <std::size_t i> auto&& get() && noexcept { return std::move(get<i>()); }
 };
+/// What sort(), topk() and median() return.
+template <Scalar T> using Ordered = OrderedPair<Tensor<T>, Tensor<std::int64_t>>;
 
 } // namespace xgrad
 
 namespace std {
-template <class T> struct tuple_size<xgrad::Ordered<T>> : integral_constant<int, 2> {};
-template <size_t i, class T> struct tuple_element<i, xgrad::Ordered<T>> {
-    using type = xgrad::Tensor<conditional_t<i == 0, T, int64_t>>;
-};
+template <class V, class I> struct tuple_size<xgrad::OrderedPair<V, I>> : tuple_size<pair<V, I>> {};
+template <size_t i, class V, class I>
+struct tuple_element<i, xgrad::OrderedPair<V, I>> : tuple_element<i, pair<V, I>> {};
 } // namespace std
 
 namespace xgrad {
@@ -18931,9 +18904,7 @@ public:
         set_edges(edges_.data(), edges_.size());
     }
     void apply(std::span<AnyTensor>, std::span<AnyTensor>) override { fail<GraphError>(message_); }
-    void pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) override {
-        fail<GraphError>(message_);
-    }
+    void pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) override { apply({}, {}); }
     [[gnu::cold]] std::string name() const override { return "Error"; }
 
 private:
@@ -18941,10 +18912,12 @@ private:
     CachedVector<Edge> edges_;
 };
 
-/// The same values as t, made by an ErrorNode.
-XGRAD_LAZY [[gnu::cold]] AnyTensor with_error(AnyTensor const& t, Ref<Node> error);
+/// Makes the defined results those of an ErrorNode, with these edges and those of the inputs that
+/// require a gradient. Where there are none, nothing changes.
+XGRAD_LAZY [[gnu::cold]] void set_error(std::string message, CachedVector<Edge> edges,
+    std::span<AnyTensor const> inputs, std::span<AnyTensor> results);
 
-/// True where all elements of a tensor of real or complex numbers are 0.
+/// True where all elements of a tensor of real or complex numbers are 0, or there are none.
 XGRAD_LAZY [[gnu::cold]] bool is_zero(AnyTensor const& t);
 
 /// Throws where apply() computed gradients without recording them. Backward is linear in
@@ -19275,8 +19248,6 @@ private:
         bool differentiable = false;
     };
 
-    XGRAD_LAZY ErrorNode* error_node(
-        std::string_view what, std::span<AnyTensor const> gradients) const;
     XGRAD_LAZY [[gnu::cold]] void find_unrecorded(
         std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
 
@@ -19496,7 +19467,8 @@ public:
         else push_by_transposing(*this, zero_outputs(), tangents, results);
     }
     ForwardRule forward_rule() const noexcept override {
-        return has_jvp<F, gradient_of<V>...> ? ForwardRule::one_tangent : ForwardRule::reverse;
+        if constexpr (!has_jvp<F, gradient_of<V>...>) return ForwardRule::reverse;
+        else return F::is_elementwise ? ForwardRule::local : ForwardRule::one_tangent;
     }
 
 private:
@@ -19622,11 +19594,12 @@ Output call_function(Types<V...>, X&&... x) {
 ///    backward.
 ///  - optionally `using Saved = std::tuple<tensors...>` and `struct Data`: see Context.
 ///  - optionally `static constexpr bool once_differentiable = true`: backward is not
-///  differentiable.
+///    differentiable; with a jvp `is_elementwise`: results depend on arguments at the same place
+///    only, which broadcast (sparse derivatives ask for it).
 template <class F> struct Function {
     using Context = xgrad::Context<F>; // the type of the first argument of forward and backward
-    /// True in F if its backward is not differentiable.
-    static constexpr bool once_differentiable = false;
+    /// once_differentiable, is_elementwise: what F may be, see above.
+    static constexpr bool once_differentiable = false, is_elementwise = false;
 
     /// Calls forward with tensors (or expressions), numbers, strings, ..., and records one Node
     /// where a tensor requires a gradient. An argument that forward returns unchanged is returned
@@ -19657,7 +19630,7 @@ template <class F> struct Function {
 
 namespace xgrad {
 
-template <Scalar T> struct Ordered;
+template <class V, class I> struct OrderedPair;
 
 /// How to print floating-point numbers.
 struct NumberFormat {
@@ -19760,7 +19733,8 @@ std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) {
     return out << detail::materialize(e);
 }
 /// What sort(), topk() and median() return: both tensors, with their names.
-template <Scalar T> std::ostream& operator<<(std::ostream& out, Ordered<T> const& x) {
+template <class V, class I>
+std::ostream& operator<<(std::ostream& out, OrderedPair<V, I> const& x) {
     return out << "values=" << x.values << ",\nindices=" << x.indices;
 }
 
@@ -20603,7 +20577,6 @@ XGRAD_HAS_BODIES_ELSEWHERE(testing_gradcheck_hpp) // which includes this header
 //
 // Shapes: any; GradcheckOptions has none.
 // Gradients: compared by the tolerances that GradcheckOptions has.
-// Errors: none here: gradcheck() throws.
 
 
 // ======== xgrad/core/begin_headers.inc
@@ -21588,9 +21561,8 @@ template <class L>
 XGRAD_INLINE Ref<TensorImpl> TensorImpl::make_laid_out(
     TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block) {
     if (own_block || bytes > Storage::max_shared_bytes) {
-        auto storage = Storage::make(bytes);
         auto made = make(t, AnyArray(layout));
-        made->array.set_storage(std::move(storage));
+        made->array.set_storage(Storage::make(bytes));
         return made;
     }
     void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);
@@ -22375,14 +22347,21 @@ XGRAD_LAZY_BODY std::vector<AnyTensor> LocalGraph::gradients(
     return results;
 }
 
-XGRAD_LAZY_BODY AnyTensor with_error(AnyTensor const& t, Ref<Node> error) {
-    AnyTensor result = alias(t);
-    result.impl().grad_fn = std::move(error);
-    result.impl().output_nr = 0;
-    return result;
+XGRAD_LAZY_BODY void set_error(std::string message, CachedVector<Edge> edges,
+    std::span<AnyTensor const> inputs, std::span<AnyTensor> results) {
+    for (auto const& t : inputs)
+        if (t.defined() && t.requires_grad()) edges.push_back(gradient_edge(t));
+    if (edges.empty()) return;
+    Ref<Node> const error(new ErrorNode(std::move(message), std::move(edges)));
+    for (auto& t : results)
+        if (t.defined()) {
+            t = alias(t);
+            t.impl().grad_fn = error;
+        }
 }
 
 XGRAD_LAZY_BODY bool is_zero(AnyTensor const& t) {
+    if (!t.defined()) return true;
     NoGradGuard const off;
     auto const values = t.impl().type->copy(t);
     auto const all_zero = [&](auto const* first) {
@@ -22412,7 +22391,7 @@ XGRAD_LAZY_BODY void check_recorded(Node& node, std::span<AnyTensor const> outpu
                 ones.push_back(y.defined() ? y.impl().type->filled(y.shape(), 1) : AnyTensor());
             node.apply(ones, of_ones);
         }
-        if (of_ones[k].defined() && !is_zero(of_ones[k]))
+        if (!is_zero(of_ones[k]))
             fail<GraphError>(node.name(),
                 ": its backward pass was not recorded, so that forward mode cannot use it: let it "
                 "compute with operations on tensors, or give the function a jvp");
@@ -24749,6 +24728,8 @@ XGRAD_LAZY_BODY Tensors checkpointed(
 // ======== xgrad/impl/functional/evaluation.ipp
 // Bodies of evaluation.hpp.
 
+#include <unordered_map>
+
 namespace xgrad::detail {
 
 XGRAD_LAZY_BODY Tensors recorded_aliases(std::string_view name, TensorSpan of, ForwardRule rule) {
@@ -24787,6 +24768,43 @@ XGRAD_LAZY_BODY void become_inputs(
 XGRAD_LAZY_BODY void become_values(bool create_graph, std::span<AnyTensor> outputs) {
     if (!create_graph)
         for (auto& y : outputs) y = alias(y);
+}
+
+XGRAD_LAZY_BODY void Evaluation::for_each_captured(
+    std::function<void(Edge const&)> const& f) const {
+    std::unordered_map<Node const*, std::size_t> seen; // a type that ForwardPass has, too
+    std::vector<Node const*> path;
+    for (auto const& x : inputs) seen[gradient_edge(x).function.get()] = 1;
+    auto const follow = [&](Edge const& edge) {
+        Node const* const node = edge.function.get();
+        if (!node || seen.contains(node)) return;
+        if (is_leaf(*node) || node->sequence_nr() <= before) return f(edge);
+        seen[node] = 1;
+        path.push_back(node);
+    };
+    for (auto const& y : outputs)
+        if (y.requires_grad()) follow(gradient_edge(y));
+    while (!path.empty()) {
+        auto const edges = path.back()->next_edges();
+        path.pop_back();
+        for (auto const& edge : edges) follow(edge);
+    }
+}
+
+XGRAD_LAZY_BODY CachedVector<Edge> Evaluation::captured() const {
+    CachedVector<Edge> edges;
+    for_each_captured([&](Edge const& edge) { edges.push_back(edge); });
+    return edges;
+}
+
+XGRAD_LAZY_BODY void forbid_derivatives(std::string_view name, CachedVector<Edge> const& captured,
+    TensorSpan given, std::span<AnyTensor> results, std::string_view advice) {
+    if (recording())
+        set_error(message_of({name,
+                      ": the result has no derivatives with respect to the tensors "
+                      "that the problem is made of: detach() it, or ",
+                      advice}),
+            captured, given, results);
 }
 
 } // namespace xgrad::detail
@@ -24986,7 +25004,7 @@ XGRAD_LAZY_BODY void ForwardPass::push(Index index) {
     if (moves) {
         notes_[index].begin();
         NodeLock const lock(node);
-        if (directions_ == 0 || node.forward_rule() != ForwardRule::one_tangent)
+        if (directions_ == 0 || node.forward_rule() > ForwardRule::one_tangent)
             node.pushforward(tangents.span(), notes_[index].all());
         else push_each(node, tangents.span(), notes_[index].all());
     }
@@ -25429,6 +25447,8 @@ private:
 // ======== xgrad/impl/functional/rows.ipp
 // What the option `rows` of jacobian() and hessian() checks.
 
+#include <random>
+
 namespace xgrad::detail {
 
 /// The rows of all tensors; throws ShapeError where their numbers differ.
@@ -25446,44 +25466,60 @@ XGRAD_LAZY Problems rows_of(Evaluation const& e) {
     return {true, first ? first->shape()[0] : 1};
 }
 
-/// Throws GraphError where a vector in half of the rows has an effect in the others.
+/// Throws GraphError where a row has an effect on another one. A direction is a random vector that
+/// is 0 in half of the rows. Up to 70 rows are moved in half of the directions each, and no two in
+/// the same ones (Sperner, 1928): for each pair, one direction moves only the first row. Of more
+/// rows a random half is moved, and then the other half.
 XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows) {
-    auto const is_moved = [](std::size_t row) {
-        return row < 2 ? row == 0 : (row * 0x9E3779B97F4A7C15u >> 40 & 1) != 0;
-    };
-    auto const visit = [&rows](AnyTensor const& t, auto const& f) {
-        bool const pairs = xgrad::is_complex(t.dtype());
-        std::size_t const size = t.numel() / rows.count * (pairs ? 2 : 1);
-        auto* const data = t.impl().array.data;
-        for (std::size_t row = 0; row < rows.count; ++row)
-            is_single(t.dtype()) ? f(reinterpret_cast<float*>(data) + row * size, size, row)
-                                 : f(reinterpret_cast<double*>(data) + row * size, size, row);
-    };
-    if (rows.count < 2) return;
+    std::size_t const n = rows.count;
+    if (n < 2) return;
+    std::size_t const directions = n == 2 || n > 70 ? 2 : n <= 6 ? 4 : 8; // d: n <= d! / (d/2)!^2
+    std::vector<unsigned> codes, moved(n); // with a bit for each direction
+    for (unsigned code = 0; code >> directions == 0; ++code)
+        if (std::popcount(code) == static_cast<int>(directions / 2)) codes.push_back(code);
+    std::minstd_rand random;
+    for (std::size_t row = 0; row < n; ++row)
+        moved[row] = codes[n <= codes.size() ? row : random() % 2];
     NoGradGuard const off;
     std::optional<ForwardPass> forward(std::in_place, e.inputs, e.outputs);
     if (forward->prefers_reverse()) forward.reset();
     TensorSpan const from = forward ? e.inputs : e.outputs, to = forward ? e.outputs : e.inputs;
-    Tensors vector, product(to.size());
-    for (auto const& t : from) {
-        vector.push_back(t.impl().type->filled(t.shape(), 0));
-        visit(vector.back(), [&]<class P>(P* at, std::size_t n, std::size_t row) {
-            for (std::size_t i = 0; i < n && is_moved(row); ++i)
-                at[i] = P(1) + static_cast<P>(i * 633 % 1024) / 1024;
-        });
-    }
-    if (forward) forward->run(vector, product);
-    else pull_back(e, vector, false, true, product);
-    for (auto const& t : product)
-        if (t.defined())
-            visit(t.impl().type->copy(t), [&]<class P>(P* at, std::size_t n, std::size_t row) {
-                bool const moves = std::any_of(at, at + n, [](P x) { return x < 0 || x > 0; });
-                if (moves && !is_moved(row))
-                    fail<GraphError>(e.transform, ": Row ", row, " of the ",
-                        forward ? "outputs depends on other rows of the inputs"
-                                : "inputs has an effect on other rows of the outputs",
-                        ": with `rows`, each row is a problem of its own");
+    std::size_t const count = forward ? directions : 1; // in a pass
+    for (std::size_t first = 0; first < directions; first += count) {
+        // calls f(element, row, 1 where this direction moves it)
+        auto const visit = [&](AnyTensor const& t, auto const& f) {
+            std::size_t const size = t.impl().type->size * t.numel() / (n * count); // of a row
+            auto const each = [&](auto* at) {
+                for (std::size_t d = first; d < first + count; ++d)
+                    for (std::size_t row = 0; row < n; ++row)
+                        for (std::size_t i = 0; i < size / sizeof(*at); ++i)
+                            f(*at++, row, moved[row] >> d & 1);
+            };
+            auto* const data = t.impl().array.data;
+            is_single(t.dtype()) ? each(reinterpret_cast<float*>(data))
+                                 : each(reinterpret_cast<double*>(data));
+        };
+        Tensors vector, product(to.size());
+        for (auto const& t : from) {
+            Shape const shape = forward ? batch_shape(count, t.shape()) : t.shape();
+            vector.push_back(t.impl().type->filled(shape, 0));
+            visit(vector.back(), [&]<class P>(P& x, std::size_t, unsigned moves) {
+                x = static_cast<P>(moves * (0x100000 + random() % 0x100000));
             });
+        }
+        if (forward) forward->run(vector, product, count);
+        else pull_back(e, vector, false, true, product);
+        for (auto const& t : product)
+            if (t.defined())
+                visit(t.is_contiguous() ? t : t.impl().type->copy(t),
+                    [&]<class P>(P const& x, std::size_t row, unsigned moves) {
+                        if (!(std::abs(x) * static_cast<P>(1 - moves) > 0)) return;
+                        fail<GraphError>(e.transform, ": Row ", row, " of the ",
+                            forward ? "outputs depends on other rows of the inputs"
+                                    : "inputs has an effect on other rows of the outputs",
+                            ": with `rows`, each row is a problem of its own");
+                    });
+    }
 }
 
 } // namespace xgrad::detail
@@ -25838,7 +25874,8 @@ XGRAD_LAZY_BODY Tensors KeptEvaluation::pull_back(Tensors const& v) const {
 // gathered again, and a kernel that can add to an output does so until it is flushed. So one kernel
 // serves all shapes, and the gradient of a broadcast operand is summed in the same pass. A
 // contiguous output that is larger than the caches is copied from its buffer by non-temporal
-// stores, which saves the read of each of its cache lines.
+// stores, which saves the read of each of its cache lines: a tenth to a quarter of the time of
+// a * b + c. An expensive kernel waits for such stores, a quarter of its time, and has none.
 // All memory is allocated before the first call of the kernel: a loop that throws has changed
 // nothing.
 //
@@ -25871,7 +25908,7 @@ public:
     void add(std::size_t k, LoopOperand const& operand);
 
 protected:
-    NdLoopPlan(Shape const& space, std::size_t operands);
+    NdLoopPlan(Shape const& space, std::size_t operands, bool streams);
     NdLoopPlan(NdLoopPlan const&) = default;
     ~NdLoopPlan() = default;
 
@@ -25940,7 +25977,7 @@ protected:
     std::size_t widest_ = 1;                 // bytes of the largest element in a buffer
     bool by_row_ = false;                    // the kernel is called for each row of a box
     bool copies_boxes_ = false;              // some operand is copied in each box
-    bool streams_ = false;                   // some output is streamed
+    bool const streams_;                     // large outputs are streamed
     std::size_t part_axis_ = 0, part_extent_ = 0, whole_ = 0; // whole_: the extent of that axis
     LoopFacts facts_;
 
@@ -25965,8 +26002,10 @@ namespace xgrad::detail {
 
 class NdLoop : public NdLoopPlan {
 public:
-    /// A loop over all positions of an index space, for a kernel with so many operands.
-    NdLoop(Shape const& space, std::size_t operands) : NdLoopPlan(space, operands) {}
+    /// A loop over all positions of an index space, for a kernel with so many operands. `streams`:
+    /// large outputs may be written by non-temporal stores.
+    NdLoop(Shape const& space, std::size_t operands, bool streams = false)
+        : NdLoopPlan(space, operands, streams) {}
     ~NdLoop() {
         if (buffers_) deallocate(buffers_, bytes_);
     }
@@ -26045,7 +26084,7 @@ namespace xgrad::detail {
     void const* expression, AnyArray const* const* operands, Shape const& space,
     LoopOperand const& out) {
     std::size_t const n = table.operand_count;
-    NdLoop loop(space, n + 1);
+    NdLoop loop(space, n + 1, !table.is_expensive);
     for (std::size_t k = 0; k < n; ++k) loop.add(k, input_operand(*operands[k], *table.operand[k]));
     auto result = out;
     bool const copies = table.is_identity && !(out.in_place() && out.array->contiguous);
@@ -26436,9 +26475,9 @@ XGRAD_FUNCTION std::size_t NdLoopPlan::pitch_of(LoopOperand const& o, std::size_
     return (lines | 1) * line;
 }
 
-XGRAD_FUNCTION NdLoopPlan::NdLoopPlan(Shape const& space, std::size_t operands)
+XGRAD_FUNCTION NdLoopPlan::NdLoopPlan(Shape const& space, std::size_t operands, bool streams)
     : rank_(space.size()), strides_(operands * std::max(rank_, std::size_t{1})),
-      axis_(std::max(rank_, std::size_t{1})), at_(operands) {
+      axis_(std::max(rank_, std::size_t{1})), at_(operands), streams_(streams) {
     for (std::size_t d = rank_; d-- > 0;)
         if (space[d] != 1) axis_[axes_++] = {space[d], 1, 0, d};
 }
@@ -26565,7 +26604,8 @@ XGRAD_FUNCTION bool NdLoopPlan::is_transposed(Walk const& walk) const {
 /// True for an output that is larger than the caches, if the kernel reads it nowhere.
 XGRAD_FUNCTION bool NdLoopPlan::is_streamed(Walk const& walk) const {
     auto const& o = walk.operand;
-    if (axes_ > 1 || !o.output || axis_[0].extent * o.transfer->element < streamed_bytes)
+    if (!streams_ || axes_ > 1 || !o.output ||
+        axis_[0].extent * o.transfer->element < streamed_bytes)
         return false;
     return o.in_place() && walk.stride[0] == 1 &&
            reinterpret_cast<std::uintptr_t>(o.array->data) % block_alignment == 0 &&
@@ -26594,7 +26634,6 @@ XGRAD_FUNCTION NdLoopPlan::Access NdLoopPlan::access_of(Walk const& walk) const 
 XGRAD_FUNCTION void NdLoopPlan::choose_access(Walk& walk) {
     auto const& o = walk.operand;
     walk.access = access_of(walk);
-    streams_ |= walk.access == Access::streamed;
     copies_boxes_ |= walk.access > Access::rows && walk.access != Access::streamed &&
                      (walk.operand.output || walk.access != Access::constant);
     if (walk.access <= Access::rows) {
@@ -28980,12 +29019,13 @@ XGRAD_LAZY_BODY AnyTensor delivered(
     return gradient;
 }
 
-XGRAD_LAZY_BODY Ref<Node> unrecorded_error(CachedVector<Edge> outputs) {
-    return Ref<Node>(new ErrorNode(
-        "grad: this gradient was computed without a graph inside of a function, or of a pass, that "
-        "is differentiated itself. Give .create_graph = true to "
-        "differentiate it as well, or .create_graph = false to take it for a constant",
-        std::move(outputs)));
+XGRAD_LAZY_BODY void forbid_differentiation(
+    CachedVector<Edge> const& outputs, AnyTensor& gradient) {
+    set_error(
+        "grad: this gradient was computed without a graph inside of a function, or of a pass, "
+        "that is differentiated itself. Give .create_graph = true to differentiate it as "
+        "well, or .create_graph = false to take it for a constant",
+        outputs, {}, {&gradient, 1});
 }
 
 XGRAD_LAZY_BODY void run_to_inputs(
@@ -29008,9 +29048,7 @@ XGRAD_LAZY_BODY void run_grad(
         return;
     CachedVector<Edge> edges;
     for (auto const& root : roots) edges.push_back(root.edge);
-    auto const error = unrecorded_error(std::move(edges));
-    for (auto& capture : captures)
-        if (capture.gradient.defined()) capture.gradient = with_error(capture.gradient, error);
+    for (auto& capture : captures) forbid_differentiation(edges, capture.gradient);
 }
 
 } // namespace xgrad::detail
@@ -29090,12 +29128,9 @@ XGRAD_LAZY_BODY std::vector<AnyTensor> batched_grad(
     auto batched = std::exchange(options.gradients, {});
     std::size_t const rows = batch_size(outputs, batched);
     bool const keep_graph = options.retain_graph.value_or(options.create_graph);
-    Ref<Node> error;
-    if (forbids_differentiation(options)) {
-        CachedVector<Edge> edges;
+    CachedVector<Edge> edges;
+    if (forbids_differentiation(options))
         for (auto const& output : outputs) edges.push_back(output.edge());
-        error = unrecorded_error(std::move(edges));
-    }
     PassMode const mode(options.create_graph);
     GradOptions one{.create_graph = options.create_graph, .allow_unused = true};
     std::vector<std::optional<RowStack>> stacks(inputs.size());
@@ -29120,7 +29155,7 @@ XGRAD_LAZY_BODY std::vector<AnyTensor> batched_grad(
                                     : rows    ? AnyTensor()
                                               : inputs[i].type()->filled(shape, 0),
             inputs[i].type(), shape, options));
-        if (error && results[i].defined()) results[i] = with_error(results[i], error);
+        forbid_differentiation(edges, results[i]);
     }
     return results;
 }
@@ -29696,11 +29731,10 @@ XGRAD_LAZY_BODY void AnyFunctionNode::check_number_of_gradients(
 
 XGRAD_LAZY_BODY void AnyFunctionNode::forbid_differentiation(
     std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const {
-    Ref<Node> const error(error_node(
-        "trying to differentiate twice a function that was marked with once_differentiable",
-        gradients));
-    for (auto& result : results)
-        if (result.defined()) result = with_error(result, error);
+    set_error(
+        message_of({function_,
+            ": trying to differentiate twice a function that was marked with once_differentiable"}),
+        edges_, gradients, results);
 }
 
 XGRAD_LAZY_BODY void AnyFunctionNode::forbid_unrecorded(
@@ -29711,14 +29745,6 @@ XGRAD_LAZY_BODY void AnyFunctionNode::forbid_unrecorded(
     if (std::ranges::any_of(results, is_constant)) find_unrecorded(gradients, results, backward);
 }
 
-XGRAD_LAZY_BODY ErrorNode* AnyFunctionNode::error_node(
-    std::string_view what, std::span<AnyTensor const> gradients) const {
-    CachedVector<Edge> edges(edges_);
-    for (auto const& g : gradients)
-        if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
-    return new ErrorNode(std::string(function_) + ": " + std::string(what), std::move(edges));
-}
-
 XGRAD_LAZY_BODY void AnyFunctionNode::find_unrecorded(
     std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
     LocalGraph graph;
@@ -29726,16 +29752,14 @@ XGRAD_LAZY_BODY void AnyFunctionNode::find_unrecorded(
     for (auto& g : incoming)
         if (g.defined()) g = graph.input(g, {});
     backward(*this, incoming, again);
-    for (std::size_t k = 0; k < results.size(); ++k) {
-        if (!results[k].defined() || results[k].requires_grad() ||
-            (again[k].defined() && again[k].requires_grad()) || is_zero(results[k]))
-            continue;
-        results[k] = with_error(results[k],
-            Ref<Node>(error_node("its backward was not recorded, so that it cannot be "
-                                 "differentiated: let it compute with operations on tensors, "
-                                 "or mark the function with once_differentiable",
-                gradients)));
-    }
+    auto const is_recorded = [](AnyTensor const& t) { return t.defined() && t.requires_grad(); };
+    for (std::size_t k = 0; k < results.size(); ++k)
+        if (!is_recorded(results[k]) && !is_recorded(again[k]) && !is_zero(results[k]))
+            set_error(message_of({function_,
+                          ": its backward was not recorded, so that it cannot be differentiated: "
+                          "let it compute with operations on tensors, or mark the function with "
+                          "once_differentiable"}),
+                edges_, gradients, results.subspan(k, 1));
 }
 
 XGRAD_LAZY_BODY std::size_t AnyFunctionNode::find(Tensors const& all, AnyTensor const& t) {
@@ -30014,20 +30038,14 @@ private:
     /// Without XGRAD_HIGHER_ORDER: the values, as results whose derivatives are an error.
     [[gnu::cold]] void apply_undifferentiable(
         std::span<AnyTensor const> gradients, std::span<AnyTensor> results) {
-        CachedVector<Edge> edges = edges_;
-        for (auto const& g : gradients)
-            if (g.defined()) edges.push_back(gradient_edge(g));
         {
             NoGradGuard const off;
             apply_fused(gradients, results);
         }
-        Ref<Node> const error(new ErrorNode(
-            name() + ": derivatives of third and higher order, and gradients of forward mode: a "
-                     "program of headers only includes <xgrad/higher_order.hpp> before any other "
-                     "header of xgrad",
-            std::move(edges)));
-        for (auto& result : results)
-            if (result.defined()) result = with_error(result, error);
+        set_error(name() + ": derivatives of third and higher order, and gradients of forward "
+                           "mode: a program of headers only includes <xgrad/higher_order.hpp> "
+                           "before any other header of xgrad",
+            edges_, gradients, results);
     }
 
     /// Recorded: replays the first backward pass on inputs of a local graph, and differentiates
@@ -30468,7 +30486,7 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
     SavedArrays saved(*this);
     auto const** const values = saved.values();
     LocalArray<AnyArray, 6> unread(layout.operand_count), wide_sums(broadcast_ ? plan_.edges : 0);
-    NdLoop loop(space_, layout.tangent());
+    NdLoop loop(space_, layout.tangent(), !kernels.is_expensive);
     for (std::size_t k = 0; k < layout.operand_count; ++k) {
         if (in) values[k] = in->arrays[k];
         else if (!values[k] && !grad_output) {
@@ -31326,24 +31344,20 @@ XGRAD_FUNCTION AnyTensor record_flat(
     return result;
 }
 
-XGRAD_FUNCTION AnyTensor record_full_sum(RecordTable const& table, Kernel kernel,
-    void const* expression, AnyTensor const* const* operands, BoundOperands const& in, bool mean) {
-    SumOver const over{
-        sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
-    auto node = FusedNode::make(expression, operands, in, &over, AnyTensor());
-    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
-    AnyTensor result = real_scalar(table.result_type, sum);
-    result.handle()->grad_fn = std::move(node);
-    return result;
-}
-
 XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table,
     Kernel kernel, void const* expression, AnyTensor const* const* operands, Axes const* over,
     bool keepdims, bool mean) {
     BoundOperands const in(table, expression, operands, false);
     auto const& space = in.space();
-    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in))
-        return record_full_sum(table, kernel, expression, operands, in, mean);
+    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in)) {
+        SumOver const full{
+            sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
+        auto node = FusedNode::make(expression, operands, in, &full, AnyTensor());
+        AnyTensor result =
+            real_scalar(table.result_type, static_cast<FusedNode&>(*node).sum_at_once(in));
+        result.handle()->grad_fn = std::move(node);
+        return result;
+    }
     SumOver sum{
         sum_name(mean), over ? normalize_axes(operation, *over, space) : all_axes(space.size())};
     AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1),
