@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
             std::cerr << "usage: [--seed N] [--minutes M] [--programs K] [--failures F] "
                          "[--plant NAME|all] [--write FILE] [--print] [--brief] [--verbose] "
                          "[--and-more]\n"
-                         "--and-more: a new seed for XGRAD_ORACLE_MINUTES, or in CI for three\n";
+                         "--and-more: a new seed for XGRAD_ORACLE_MINUTES\n";
             return 2;
         }
     }
@@ -168,10 +168,9 @@ int main(int argc, char** argv) {
     std::string text;
     bool failed = try_programs(all, o, tallies, text) != 0;
     auto const* const minutes = std::getenv("XGRAD_ORACLE_MINUTES");
-    auto const* const ci = std::getenv("CI");
-    if (o.more && (minutes || (ci && *ci))) {
+    if (o.more && minutes) {
         o.seed = std::random_device()();
-        o.minutes = minutes ? std::stod(minutes) : 3;
+        o.minutes = std::stod(minutes);
         o.programs = 0;
         std::cout << "a new seed: " << o.seed << std::endl;
         failed |= try_programs(all, o, tallies, text) != 0;
