@@ -21,7 +21,6 @@ struct Scope {
     Function f = {};
     Values values = {};
     bool batched = false; // it runs inside of vmap()
-    bool reverse_only = false;
     int depth = 0;
     std::set<std::size_t> unused = {};
 };
