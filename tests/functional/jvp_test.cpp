@@ -296,6 +296,26 @@ struct SinCos : xg::Function<SinCos> {
     }
 };
 
+/// A jvp that computes with numbers.
+struct CubeByNumbers : xg::Function<CubeByNumbers> {
+    using Saved = std::tuple<D>;
+    static D forward(Context& ctx, D const& x) {
+        ctx.save_for_backward(x);
+        return x * x * x;
+    }
+    static D backward(Context& ctx, D const& g) {
+        auto const [x] = ctx.saved_tensors();
+        return 3. * x * x * g;
+    }
+    static D jvp(Context& ctx, D const& t) {
+        auto const [x] = ctx.saved_tensors();
+        D along = xg::zeros(x.shape());
+        for (std::size_t i = 0; i < x.numel(); ++i)
+            along.mutable_data()[i] = 3 * x.data()[i] * x.data()[i] * t.data()[i];
+        return along;
+    }
+};
+
 struct Wrong : xg::Function<Wrong> {
     static D forward(Context&, D const& x) { return 2. * x; }
     static D backward(Context&, D const& g) { return 2. * g; }
@@ -354,6 +374,12 @@ TEST_CASE("errors of jvp") {
     CHECK_THROWS_WITH_AS(push([](D const& a) { return Once::apply(a); }, x, v),
         "Once: forward mode needs a jvp, since a backward that is once_differentiable cannot stand "
         "in for it",
+        xg::GraphError);
+    auto const cube = [](D const& a) { return CubeByNumbers::apply(a); };
+    CHECK(difference(push(cube, x, v), D(3. * x * x * v)) == "");
+    CHECK_THROWS_WITH_AS(xg::vjp([&](D const& a) { return push(cube, a, v); }, x, v),
+        "CubeByNumbers: its jvp was not recorded, so that it cannot be differentiated: let it "
+        "compute with operations on tensors, or mark the function with once_differentiable",
         xg::GraphError);
     CHECK_THROWS_WITH_AS(push([](D const& a) { return Wrong::apply(a); }, x, v),
         "function Wrong: jvp returned a tangent of shape [7] for result 0 of shape [2]",

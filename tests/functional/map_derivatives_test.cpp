@@ -141,6 +141,17 @@ TEST_CASE("functions with two results") {
             [&](auto const& z, auto const& w) { return Z(abs2(z) * w * conj(w) * z * z); }),
         complex_two, false);
 }
+TEST_CASE("a third derivative of two results is an error in each mode") {
+    auto const f = [](D const& p) {
+        auto const [x, y] =
+            xg::map([](auto s, auto t) { return std::pair(s * cos(t), s * sin(t) * t); }, p, p);
+        return D(pow(sum(x * y + x), 3));
+    };
+    auto const second = [&](D const& p) { return D(xg::hvp(f, p, p).second); };
+    D const p{0.28, -0.08};
+    CHECK_THROWS_AS(xg::jvp(second, p, p), xg::GraphError);
+    CHECK_THROWS_AS(xg::vjp(second, p, p), xg::GraphError);
+}
 
 TEST_CASE("closed forms of mixed derivatives") {
     D const s = D({1., 2.}).requires_grad_(), v = D({3., 0.5}).requires_grad_();

@@ -48,21 +48,24 @@ public:
         bool const recorded = grad_mode;
         PassMode const mode(recorded && !F::once_differentiable);
         call_backward(gradients, results, std::index_sequence_for<Y...>{});
-        if (!recorded) return;
-        if constexpr (F::once_differentiable) forbid_differentiation(gradients, results);
-        else
-            forbid_unrecorded(gradients, results,
-                [](AnyFunctionNode& node, std::span<AnyTensor const> incoming,
-                    std::span<AnyTensor> outgoing) {
+        if (recorded)
+            forbid_unrecorded("backward", F::once_differentiable, gradients, results,
+                [](AnyFunctionNode& node, auto incoming, auto outgoing) {
                     static_cast<FunctionNode&>(node).call_backward(
                         incoming, outgoing, std::index_sequence_for<Y...>{});
                 });
     }
 
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        if constexpr (has_jvp<F, gradient_of<V>...>)
+        if constexpr (has_jvp<F, gradient_of<V>...>) {
             call_jvp(tangents, results, std::index_sequence_for<V...>{});
-        else if constexpr (F::once_differentiable)
+            if (grad_mode)
+                forbid_unrecorded("jvp", F::once_differentiable, tangents, results,
+                    [](AnyFunctionNode& node, auto incoming, auto outgoing) {
+                        static_cast<FunctionNode&>(node).call_jvp(
+                            incoming, outgoing, std::index_sequence_for<V...>{});
+                    });
+        } else if constexpr (F::once_differentiable)
             fail<GraphError>(function(), ": forward mode needs a jvp, since a backward that is "
                                          "once_differentiable cannot stand in for it");
         else push_by_transposing(*this, zero_outputs(), tangents, results);

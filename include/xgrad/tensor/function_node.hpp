@@ -81,18 +81,14 @@ protected:
         std::span<AnyTensor> results) const;
     XGRAD_LAZY void check_number_of_gradients(std::size_t got, std::size_t argument) const;
 
-    /// Gives unrecorded gradients an ErrorNode: differentiating them throws.
-    XGRAD_LAZY void forbid_differentiation(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const;
+    using Rule = void (*)(
+        AnyFunctionNode&, std::span<AnyTensor const> incoming, std::span<AnyTensor> outgoing);
 
-    using Backward = void (*)(
-        AnyFunctionNode&, std::span<AnyTensor const> gradients, std::span<AnyTensor> results);
-
-    /// Gives an ErrorNode to gradients that a recorded backward computed without operations on
-    /// tensors: they would count as constants. Backward is linear in grad_output: a gradient that
-    /// is not 0 and does not depend on it was not recorded.
-    XGRAD_LAZY void forbid_unrecorded(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
+    /// Gives an ErrorNode to gradients or tangents that a recorded `rule`, backward or jvp,
+    /// computed without operations on tensors: they would count as constants. A rule is linear in
+    /// what comes in: a result that is not 0 and does not depend on it was not recorded.
+    XGRAD_LAZY void forbid_unrecorded(std::string_view name, bool is_once_differentiable,
+        std::span<AnyTensor const> incoming, std::span<AnyTensor> results, Rule rule);
 
 private:
     struct Saved {
@@ -105,8 +101,8 @@ private:
         bool differentiable = false;
     };
 
-    XGRAD_LAZY [[gnu::cold]] void find_unrecorded(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
+    XGRAD_LAZY [[gnu::cold]] void find_unrecorded(std::string_view name,
+        std::span<AnyTensor const> incoming, std::span<AnyTensor> results, Rule rule);
 
     XGRAD_LAZY static std::size_t find(Tensors const& all, AnyTensor const& t);
     static bool contains(Tensors const& all, AnyTensor const& t) {

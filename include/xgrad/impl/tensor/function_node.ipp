@@ -149,37 +149,35 @@ XGRAD_LAZY_BODY void AnyFunctionNode::check_number_of_gradients(
             got, ") for argument ", argument, ", a vector of tensors");
 }
 
-XGRAD_LAZY_BODY void AnyFunctionNode::forbid_differentiation(
-    std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const {
-    set_error(
-        message_of({function_,
-            ": trying to differentiate twice a function that was marked with once_differentiable"}),
-        edges_, gradients, results);
-}
-
-XGRAD_LAZY_BODY void AnyFunctionNode::forbid_unrecorded(
-    std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
+XGRAD_LAZY_BODY void AnyFunctionNode::forbid_unrecorded(std::string_view name,
+    bool is_once_differentiable, std::span<AnyTensor const> incoming, std::span<AnyTensor> results,
+    Rule rule) {
     auto const is_constant = [](AnyTensor const& result) {
         return result.defined() && !result.requires_grad();
     };
-    if (std::ranges::any_of(results, is_constant)) find_unrecorded(gradients, results, backward);
+    if (is_once_differentiable)
+        set_error(message_of({function_, ": trying to differentiate twice a function that was "
+                                         "marked with once_differentiable"}),
+            edges_, incoming, results);
+    else if (std::ranges::any_of(results, is_constant))
+        find_unrecorded(name, incoming, results, rule);
 }
 
-XGRAD_LAZY_BODY void AnyFunctionNode::find_unrecorded(
-    std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
+XGRAD_LAZY_BODY void AnyFunctionNode::find_unrecorded(std::string_view name,
+    std::span<AnyTensor const> incoming, std::span<AnyTensor> results, Rule rule) {
     LocalGraph graph;
-    Tensors incoming(gradients.begin(), gradients.end()), again(results.size());
-    for (auto& g : incoming)
+    Tensors inputs(incoming.begin(), incoming.end()), again(results.size());
+    for (auto& g : inputs)
         if (g.defined()) g = graph.input(g, {});
-    backward(*this, incoming, again);
+    rule(*this, inputs, again);
     auto const is_recorded = [](AnyTensor const& t) { return t.defined() && t.requires_grad(); };
     for (std::size_t k = 0; k < results.size(); ++k)
         if (!is_recorded(results[k]) && !is_recorded(again[k]) && !is_zero(results[k]))
-            set_error(message_of({function_,
-                          ": its backward was not recorded, so that it cannot be differentiated: "
-                          "let it compute with operations on tensors, or mark the function with "
+            set_error(message_of({function_, ": its ", name,
+                          " was not recorded, so that it cannot be differentiated: let it compute "
+                          "with operations on tensors, or mark the function with "
                           "once_differentiable"}),
-                edges_, gradients, results.subspan(k, 1));
+                edges_, incoming, results.subspan(k, 1));
 }
 
 XGRAD_LAZY_BODY std::size_t AnyFunctionNode::find(Tensors const& all, AnyTensor const& t) {
