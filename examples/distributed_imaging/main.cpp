@@ -17,7 +17,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <xgrad/data/progress.hpp>
+#include <xgrad/data.hpp>
 #include <xgrad/distributed.hpp>
 
 #include <image.hpp>

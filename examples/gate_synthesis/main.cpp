@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/data/progress.hpp>
+#include <xgrad/data.hpp>
 #include <xgrad/manifold.hpp>
 
 #include <options.hpp>

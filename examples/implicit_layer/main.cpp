@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/data/progress.hpp>
+#include <xgrad/data.hpp>
 #include <xgrad/implicit.hpp>
 #include <xgrad/optim.hpp>
 

@@ -18,7 +18,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <xgrad/data/progress.hpp>
+#include <xgrad/data.hpp>
 #include <xgrad/least_squares.hpp>
 #include <xgrad/xgrad.hpp>
 

@@ -20,7 +20,7 @@
 #include <tuple>
 #include <vector>
 
-#include <xgrad/data/progress.hpp>
+#include <xgrad/data.hpp>
 #include <xgrad/least_squares.hpp>
 
 #include <options.hpp>

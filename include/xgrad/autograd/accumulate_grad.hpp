@@ -84,7 +84,3 @@ inline TensorImpl::~TensorImpl() {
 AnyTensor snapshot(AnyTensor const& t);
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/autograd/accumulate_grad.ipp>
-#endif

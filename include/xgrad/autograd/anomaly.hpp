@@ -84,7 +84,3 @@ private:
 };
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/autograd/anomaly.ipp>
-#endif

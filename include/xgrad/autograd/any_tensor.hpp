@@ -292,7 +292,3 @@ private:
 };
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/autograd/any_tensor.ipp>
-#endif

@@ -74,7 +74,3 @@ XGRAD_LAZY void on_pass_failure(std::function<void()> f);
 XGRAD_LAZY void queue_callback(std::function<void()> f);
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/autograd/engine.ipp>
-#endif

@@ -142,7 +142,3 @@ private:
 
 } // namespace detail
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/autograd/hook.ipp>
-#endif

@@ -90,7 +90,3 @@ XGRAD_LAZY [[gnu::cold]] void push_transposed(Node& node, std::vector<AnyTensor>
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/autograd/local_graph.ipp>
-#endif

@@ -257,7 +257,3 @@ inline Node::~Node() {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/autograd/node.ipp>
-#endif

@@ -89,7 +89,3 @@ template <class F> HookHandle Node::register_hook(F f) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/autograd/run_node.ipp>
-#endif

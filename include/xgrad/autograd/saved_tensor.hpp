@@ -141,7 +141,3 @@ private:
 };
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/autograd/saved_tensor.ipp>
-#endif

@@ -118,7 +118,3 @@ private:
 };
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/autograd/saved_tensor_hooks.ipp>
-#endif

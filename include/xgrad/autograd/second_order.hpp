@@ -61,7 +61,3 @@ XGRAD_LAZY void link_second_order() noexcept;
 XGRAD_LAZY void link_forward_mode() noexcept;
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/autograd/second_order.ipp>
-#endif

@@ -116,7 +116,3 @@ AnyTensor record_view(
 }
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/autograd/view.ipp>
-#endif

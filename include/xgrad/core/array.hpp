@@ -274,7 +274,3 @@ AnyArray fresh_like(AnyArray const& a, std::size_t element);
 bool overlaps_itself(AnyArray const& a);
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/core/array.ipp>
-#endif

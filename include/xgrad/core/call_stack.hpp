@@ -18,7 +18,3 @@ XGRAD_LAZY [[gnu::cold]] std::vector<std::string> call_stack_texts(
     std::vector<std::vector<void*>> const& stacks);
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/core/call_stack.ipp>
-#endif

@@ -50,7 +50,3 @@ private:
 };
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/core/choice.ipp>
-#endif

@@ -70,13 +70,14 @@
 #    endif
 #endif
 
-// Functions that are no templates have their bodies in impl/, and each header includes its bodies
-// where XGRAD_IMPLEMENTATION is defined. A header-only program, which is the default, has it
-// everywhere. Where all files of a program define XGRAD_SEPARATE_COMPILATION, one file for each of
-// the headers xgrad.hpp, nn.hpp and so on that the program includes, or one for several or all of
-// them, defines XGRAD_IMPLEMENTATION and includes them. It has the bodies of those headers that it
-// names itself, and not of those that these include: begin_headers.inc takes the macro away from
-// them. (CMake: xgrad::compiled is a library of such files.)
+// Functions that are no templates have their bodies in impl/. The headers that programs include
+// (xgrad.hpp, nn.hpp and so on) include the bodies of all that they consist of where
+// XGRAD_IMPLEMENTATION is defined. A header-only program, which is the default, has it everywhere.
+// Where all files of a program define XGRAD_SEPARATE_COMPILATION, one file for each of the headers
+// xgrad.hpp, nn.hpp and so on that the program includes, or one for several or all of them, defines
+// XGRAD_IMPLEMENTATION and includes them. It has the bodies of those headers that it names itself,
+// and not of those that these include: begin_headers.inc takes the macro away from them. (CMake:
+// xgrad::compiled is a library of such files.)
 //
 // A virtual function says XGRAD_FUNCTION in its class as well: if the first one were not inline
 // there, a header-only program would emit the class's functions in each file.

@@ -116,7 +116,3 @@ struct Caller {
 
 } // namespace detail
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/core/error.ipp>
-#endif

@@ -336,7 +336,3 @@ void set_cache_limit(std::size_t bytes) noexcept;
 std::size_t cached_bytes() noexcept;
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/core/memory.ipp>
-#endif

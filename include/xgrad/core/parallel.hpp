@@ -78,7 +78,3 @@ inline std::size_t get_num_threads() noexcept {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/core/parallel.ipp>
-#endif

@@ -299,7 +299,3 @@ Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims);
 
 } // namespace detail
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/core/shape.ipp>
-#endif

@@ -30,7 +30,3 @@ inline void finish_streaming() noexcept {
 }
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/core/stream.ipp>
-#endif

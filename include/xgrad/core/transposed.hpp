@@ -92,7 +92,3 @@ void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row,
     std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns);
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/core/transposed.ipp>
-#endif

@@ -44,7 +44,3 @@ template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) {
 WarningHandler set_warning_handler(WarningHandler handler);
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/core/warning.ipp>
-#endif

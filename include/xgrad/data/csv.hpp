@@ -178,7 +178,3 @@ void write_csv(std::filesystem::path const& path, Tensor<T> const& values,
 }
 
 } // namespace xgrad::data
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/csv.ipp>
-#endif

@@ -49,7 +49,3 @@ private:
 };
 
 } // namespace xgrad::data
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/csv_log.ipp>
-#endif

@@ -95,7 +95,3 @@ template <Scalar T> Tensor<T> from_dlpack(::DLManagedTensorVersioned* managed) {
 }
 
 } // namespace xgrad::data
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/dlpack.ipp>
-#endif

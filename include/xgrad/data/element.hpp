@@ -108,7 +108,3 @@ template <Scalar T> Tensor<T> converted(AnyTensor const& t, std::string const& f
 }
 
 } // namespace xgrad::data::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/element.ipp>
-#endif

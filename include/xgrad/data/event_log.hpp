@@ -77,7 +77,3 @@ private:
 };
 
 } // namespace xgrad::data
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/event_log.ipp>
-#endif

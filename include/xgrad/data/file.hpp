@@ -185,7 +185,3 @@ template <std::unsigned_integral U> void put_little_endian(std::string& to, U va
 
 } // namespace detail
 } // namespace xgrad::data
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/file.ipp>
-#endif

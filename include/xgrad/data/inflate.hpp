@@ -85,7 +85,3 @@ inline bool inflate(std::span<std::byte const> in, std::span<std::byte> out) {
 }
 
 } // namespace xgrad::data::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/inflate.ipp>
-#endif

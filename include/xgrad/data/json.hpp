@@ -113,7 +113,3 @@ Json read_json(Input const& in);
 std::string to_text(Json const& value);
 
 } // namespace xgrad::data
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/json.ipp>
-#endif

@@ -48,7 +48,3 @@ template <Scalar T> Tensor<T> load_npy(Input const& in) {
 void save_npy(std::filesystem::path const& path, AnyTensor const& t);
 
 } // namespace xgrad::data
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/npy.ipp>
-#endif

@@ -31,7 +31,3 @@ StateDict load_npz(Input const& in, NpzOptions const& options = {});
 void save_npz(std::filesystem::path const& path, StateDict const& state);
 
 } // namespace xgrad::data
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/npz.ipp>
-#endif

@@ -94,7 +94,3 @@ void load(M& m, std::filesystem::path const& path) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/safetensors.ipp>
-#endif

@@ -61,7 +61,3 @@ private:
 };
 
 } // namespace xgrad::data::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/scanner.ipp>
-#endif

@@ -84,7 +84,3 @@ private:
 };
 
 } // namespace xgrad::data::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/data/zip.ipp>
-#endif

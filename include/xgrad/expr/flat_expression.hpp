@@ -154,7 +154,3 @@ constexpr OperandMask operands_from(std::size_t from, std::size_t count) {
 template <std::size_t From, std::size_t Count>
 inline constexpr OperandMask operand_range = operands_from(From, Count);
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/expr/flat_expression.ipp>
-#endif

@@ -93,7 +93,3 @@ auto checkpoint(F&& f) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/functional/checkpoint.ipp>
-#endif

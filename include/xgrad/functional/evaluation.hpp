@@ -219,7 +219,3 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
 
 } // namespace detail
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/functional/evaluation.ipp>
-#endif

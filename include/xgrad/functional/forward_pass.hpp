@@ -63,7 +63,3 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/functional/forward_pass.ipp>
-#endif

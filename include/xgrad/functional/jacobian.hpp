@@ -205,7 +205,3 @@ template <detail::TransformedFunction F> auto hessian(F&& f, JacobianOptions con
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/functional/jacobian.ipp>
-#endif

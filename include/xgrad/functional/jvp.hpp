@@ -101,7 +101,3 @@ auto linearize(F&& f, X const&... x) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/functional/jvp.ipp>
-#endif

@@ -247,7 +247,3 @@ template <detail::TransformedFunction F> auto vjp(F&& f) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/functional/vjp.ipp>
-#endif

@@ -17,7 +17,3 @@ void evaluate_into(KernelTable const& table, void const* expression,
     AnyArray const* const* operands, Shape const& space, LoopOperand const& out);
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/fuse/evaluate_into.ipp>
-#endif

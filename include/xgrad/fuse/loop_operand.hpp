@@ -103,7 +103,3 @@ template <class F> LoopBody loop_body(F& f) {
 }
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/fuse/loop_operand.ipp>
-#endif

@@ -67,7 +67,3 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/fuse/nd_loop.ipp>
-#endif

@@ -112,7 +112,3 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/fuse/nd_loop_plan.ipp>
-#endif

@@ -33,7 +33,3 @@ inline bool can_repeat(KernelTable const& table, OperandMask repeated, std::size
 }
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/fuse/run_kernel.ipp>
-#endif

@@ -94,7 +94,3 @@ XGRAD_LAZY Tensors as_function_of(
 
 } // namespace detail
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/implicit/problem.ipp>
-#endif

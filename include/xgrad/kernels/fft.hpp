@@ -24,7 +24,3 @@ void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std
     std::size_t n, int sign);
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/kernels/fft.ipp>
-#endif

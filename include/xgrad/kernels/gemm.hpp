@@ -26,7 +26,3 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
     bool conj_b, T* c, std::ptrdiff_t ldc, bool accumulate);
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/kernels/gemm.ipp>
-#endif

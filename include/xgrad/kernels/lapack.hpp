@@ -269,7 +269,3 @@ template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* 
 }
 
 } // namespace xgrad::detail::lapack
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/kernels/lapack.ipp>
-#endif

@@ -145,7 +145,3 @@ auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/least_squares/by_rows.ipp>
-#endif

@@ -219,7 +219,3 @@ auto least_squares(
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/least_squares/fit.ipp>
-#endif

@@ -56,7 +56,3 @@ constexpr std::string_view choice_names(RobustLoss::Name) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/least_squares/robust_loss.ipp>
-#endif

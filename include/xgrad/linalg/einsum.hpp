@@ -285,7 +285,3 @@ template <Operand A, Operand B> auto kron(A const& a, B const& b) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/linalg/einsum.ipp>
-#endif

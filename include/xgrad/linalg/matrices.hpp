@@ -126,7 +126,3 @@ template <RealScalar P> Tensor<P> infinite_diagonal(std::size_t n) {
 
 } // namespace detail
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/linalg/matrices.ipp>
-#endif

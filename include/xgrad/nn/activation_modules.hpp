@@ -163,7 +163,3 @@ struct Flatten : Module<Flatten> {
 };
 
 } // namespace xgrad::nn
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/activation_modules.ipp>
-#endif

@@ -222,7 +222,3 @@ inline std::vector<NamedModule> AnyModule::named_modules() {
     return all;
 }
 } // namespace xgrad::nn
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/any_module.ipp>
-#endif

@@ -308,7 +308,3 @@ private:
 };
 
 } // namespace xgrad::nn
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/attention.ipp>
-#endif

@@ -144,7 +144,3 @@ template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions
 }
 
 } // namespace xgrad::nn
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/backward_hooks.ipp>
-#endif

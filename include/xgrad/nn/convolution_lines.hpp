@@ -163,7 +163,3 @@ private:
 };
 
 } // namespace xgrad::nn::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/convolution_lines.ipp>
-#endif

@@ -91,7 +91,3 @@ inline constexpr std::size_t tile_bytes = std::size_t{1} << 19;
 TileSize tile_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes);
 
 } // namespace xgrad::nn::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/convolution_plan.ipp>
-#endif

@@ -81,7 +81,3 @@ private:
 };
 
 } // namespace xgrad::nn
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/embedding.ipp>
-#endif

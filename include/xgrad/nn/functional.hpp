@@ -165,7 +165,3 @@ using nn::functional::silu;
 using nn::functional::softmax;
 using nn::functional::softplus;
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/functional.ipp>
-#endif

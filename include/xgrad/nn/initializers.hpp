@@ -141,7 +141,3 @@ template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1) {
 }
 
 } // namespace xgrad::nn::init
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/initializers.ipp>
-#endif

@@ -45,7 +45,3 @@ private:
 } // namespace detail
 
 } // namespace xgrad::nn
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/live_modules.ipp>
-#endif

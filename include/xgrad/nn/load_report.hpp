@@ -28,7 +28,3 @@ struct LoadReport {
 };
 
 } // namespace xgrad::nn
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/load_report.ipp>
-#endif

@@ -140,7 +140,3 @@ ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always) {
 
 } // namespace detail
 } // namespace xgrad::nn
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/module_hooks.ipp>
-#endif

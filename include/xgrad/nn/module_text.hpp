@@ -18,7 +18,3 @@ inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) {
 }
 
 } // namespace xgrad::nn
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/module_text.ipp>
-#endif

@@ -229,7 +229,3 @@ template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
 };
 
 } // namespace xgrad::nn
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/normalization.ipp>
-#endif

@@ -341,7 +341,3 @@ Tensor<T> adaptive_avg_pool2d(Tensor<T> const& x, PerAxis<2> output_size) {
 
 } // namespace functional
 } // namespace xgrad::nn
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/pooling.ipp>
-#endif

@@ -41,7 +41,3 @@ std::vector<AxisWindow> sliding_windows(
 std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count);
 
 } // namespace xgrad::nn::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/pooling_windows.ipp>
-#endif

@@ -211,7 +211,3 @@ std::pair<Tensor<T>, std::vector<Moments>> standardize(StandardizeGeometry const
 }
 
 } // namespace xgrad::nn::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/nn/standardize.ipp>
-#endif

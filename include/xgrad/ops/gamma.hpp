@@ -78,7 +78,3 @@ struct Lgamma : Transcendental<R(R)> {
 template <Operand X> XGRAD_INLINE auto lgamma(X const& x) { return express(Lgamma{}, x); }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/ops/gamma.ipp>
-#endif

@@ -188,7 +188,3 @@ template <class... Index> Window window(Shape const& shape, Index const&... inde
 
 } // namespace detail
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/ops/indexing.ipp>
-#endif

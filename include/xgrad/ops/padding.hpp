@@ -161,7 +161,3 @@ auto pad(X const& x, Axes const& widths, Choice<PadMode> mode = PadMode::constan
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/ops/padding.ipp>
-#endif

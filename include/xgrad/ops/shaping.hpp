@@ -254,7 +254,3 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/ops/shaping.ipp>
-#endif

@@ -51,7 +51,3 @@ struct AdagradRule {
 using Adagrad = Optimizing<detail::AdagradRule>;
 
 } // namespace xgrad::optim
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/optim/adagrad.ipp>
-#endif

@@ -26,7 +26,3 @@ double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double max_norm
 void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound);
 
 } // namespace xgrad::optim
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/optim/clip.ipp>
-#endif

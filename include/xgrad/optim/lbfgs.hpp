@@ -153,7 +153,3 @@ private:
 };
 
 } // namespace xgrad::optim
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/optim/lbfgs.ipp>
-#endif

@@ -79,7 +79,3 @@ LinePoint strong_wolfe(F evaluate, LinePoint const& start, double t, double narr
 }
 
 } // namespace xgrad::optim::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/optim/line_search.ipp>
-#endif

@@ -347,7 +347,3 @@ Tensor<T> penalized(Tensor<T> const& gradient, Tensor<T> const& parameter, Optio
 } // namespace detail
 
 } // namespace xgrad::optim
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/optim/optimizer.ipp>
-#endif

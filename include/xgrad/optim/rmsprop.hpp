@@ -61,7 +61,3 @@ struct RMSpropRule {
 using RMSprop = Optimizing<detail::RMSpropRule>;
 
 } // namespace xgrad::optim
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/optim/rmsprop.ipp>
-#endif

@@ -278,7 +278,3 @@ private:
 };
 
 } // namespace xgrad::optim
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/optim/schedule.ipp>
-#endif

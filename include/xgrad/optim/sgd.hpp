@@ -58,7 +58,3 @@ struct SGDRule {
 using SGD = Optimizing<detail::SGDRule>;
 
 } // namespace xgrad::optim
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/optim/sgd.ipp>
-#endif

@@ -54,7 +54,3 @@ private:
 };
 
 } // namespace xgrad::package::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/package/archive.ipp>
-#endif

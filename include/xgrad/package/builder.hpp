@@ -71,7 +71,3 @@ private:
 };
 
 } // namespace xgrad::package::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/package/builder.ipp>
-#endif

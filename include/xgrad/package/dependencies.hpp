@@ -65,7 +65,3 @@ std::string tree_of(std::vector<std::string> files, std::string const& root);
 
 } // namespace detail
 } // namespace xgrad::package
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/package/dependencies.ipp>
-#endif

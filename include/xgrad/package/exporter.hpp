@@ -176,7 +176,3 @@ private:
 };
 
 } // namespace xgrad::package
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/package/exporter.ipp>
-#endif

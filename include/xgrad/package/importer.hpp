@@ -123,7 +123,3 @@ private:
 };
 
 } // namespace xgrad::package
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/package/importer.ipp>
-#endif

@@ -262,7 +262,3 @@ double size_of_weighted_binary_cross_entropy(
 
 } // namespace detail
 } // namespace xgrad::package
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/package/layer_arguments.ipp>
-#endif

@@ -235,7 +235,3 @@ template <Differentiable T> void register_layer_calls() {
 }
 
 } // namespace xgrad::package
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/package/layers.ipp>
-#endif

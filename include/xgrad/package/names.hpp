@@ -123,7 +123,3 @@ private:
 
 } // namespace detail
 } // namespace xgrad::package
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/package/names.ipp>
-#endif

@@ -84,7 +84,3 @@ private:
 };
 
 } // namespace xgrad::package::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/package/provided.ipp>
-#endif

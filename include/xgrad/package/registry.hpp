@@ -79,7 +79,3 @@ private:
 };
 
 } // namespace xgrad::package::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/package/registry.ipp>
-#endif

@@ -78,7 +78,3 @@ ModuleRecord record_from(Json const& json, std::string const& file, std::string 
 
 } // namespace detail
 } // namespace xgrad::package
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/package/saved_record.ipp>
-#endif

@@ -34,7 +34,3 @@ struct StarColoring : Coloring {
 XGRAD_LAZY StarColoring star_coloring(SparsePattern const& symmetric);
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/sparse/coloring.ipp>
-#endif

@@ -34,7 +34,3 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/sparse/graph_structure.ipp>
-#endif

@@ -111,7 +111,3 @@ private:
 };
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/sparse/matrix.ipp>
-#endif

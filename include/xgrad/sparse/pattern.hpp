@@ -59,7 +59,3 @@ AnyTensor scattered(TypeInfo const& type, Shape const& shape, Weight const& weig
 XGRAD_LAZY std::vector<double> doubles_of(AnyTensor const& t, double imaginary);
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/sparse/pattern.ipp>
-#endif

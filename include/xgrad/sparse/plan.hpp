@@ -215,7 +215,3 @@ template <class F, class X> auto sparse_hessian(F&& f, X const& x, SparsityOptio
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/sparse/plan.ipp>
-#endif

@@ -87,7 +87,3 @@ private:
 bool wants_record(std::span<AnyTensor const* const> operands);
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/arraywise_record.ipp>
-#endif

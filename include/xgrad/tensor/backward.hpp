@@ -260,7 +260,3 @@ void Tensor<T>::backward(G const& gradient, BackwardOptions const& options) cons
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/backward.ipp>
-#endif

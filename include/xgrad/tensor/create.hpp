@@ -275,7 +275,3 @@ template <RealScalar T> Tensor<T> bernoulli(Tensor<T> const& probability) {
 XGRAD_LAZY Tensor<std::int64_t> one_hot(Tensor<std::int64_t> const& labels, std::size_t classes);
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/create.ipp>
-#endif

@@ -47,7 +47,3 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/dual_pass.ipp>
-#endif

@@ -258,7 +258,3 @@ void borrow(A&&, Shape const& = {}) {
 template <detail::NoMemory A> void borrow(A&&, Shape const& = {}) { detail::refuse_memory<A>(); }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/from_memory.ipp>
-#endif

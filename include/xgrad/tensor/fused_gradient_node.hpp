@@ -254,7 +254,3 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/fused_gradient_node.ipp>
-#endif

@@ -190,7 +190,3 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/fused_node.ipp>
-#endif

@@ -125,7 +125,3 @@ auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& in
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/index_select.ipp>
-#endif

@@ -213,7 +213,3 @@ template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double de
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/inplace.ipp>
-#endif

@@ -122,7 +122,3 @@ Tensor<T> block(std::initializer_list<std::initializer_list<Tensor<T>>> blocks) 
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/join.ipp>
-#endif

@@ -46,7 +46,3 @@ XGRAD_LAZY Shape batch_shape(std::size_t directions, Shape const& shape);
 XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/local_jacobian.ipp>
-#endif

@@ -77,7 +77,3 @@ template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& ma
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/mask_indexing.ipp>
-#endif

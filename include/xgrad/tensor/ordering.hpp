@@ -206,7 +206,3 @@ auto topk(X const& x, std::size_t k, std::ptrdiff_t axis = -1, Flag largest = tr
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/ordering.ipp>
-#endif

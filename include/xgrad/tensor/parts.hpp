@@ -61,7 +61,3 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/parts.ipp>
-#endif

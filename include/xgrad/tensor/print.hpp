@@ -121,7 +121,3 @@ std::ostream& operator<<(std::ostream& out, OrderedPair<V, I> const& x) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/print.ipp>
-#endif

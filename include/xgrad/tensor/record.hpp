@@ -131,7 +131,3 @@ Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation location
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/record.ipp>
-#endif

@@ -55,7 +55,3 @@ struct SumOver {
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/record_table.ipp>
-#endif

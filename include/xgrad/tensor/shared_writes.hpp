@@ -65,7 +65,3 @@ template <class Self> class HandleOfProgram {};
 #endif
 
 } // namespace xgrad
-
-#if defined(XGRAD_IMPLEMENTATION) && defined(XGRAD_WARN_ON_SHARED_WRITES)
-#    include <xgrad/impl/tensor/shared_writes.ipp>
-#endif

@@ -127,7 +127,3 @@ XGRAD_LAZY void overwrite(AnyTensor const& to, AnyTensor const& from);
 
 } // namespace detail
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/state_dict.ipp>
-#endif

@@ -166,7 +166,3 @@ IndexedTensor<T> Tensor<T>::operator()(Index const&... index) const {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/tensor_indexing.ipp>
-#endif

@@ -285,7 +285,3 @@ template <class F>
 
 } // namespace detail
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/traced.ipp>
-#endif

@@ -263,7 +263,3 @@ struct Clone : Arraywise {
 template <Scalar T> Tensor<T> Tensor<T>::clone() const { return express(Clone{}, *this); }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/views.ipp>
-#endif

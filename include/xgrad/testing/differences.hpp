@@ -52,10 +52,6 @@ private:
 
 } // namespace xgrad::detail
 
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/testing/differences.ipp>
-#endif
-
 XGRAD_HAS_BODIES_ELSEWHERE(testing_gradcheck_hpp) // which includes this header
 
 #include <xgrad/core/end_headers.inc> // last

@@ -90,10 +90,6 @@ bool gradgradcheck(
 
 } // namespace xgrad
 
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/testing/gradcheck.ipp>
-#endif
-
 #include <xgrad/core/end_headers.inc> // last
 
 #endif

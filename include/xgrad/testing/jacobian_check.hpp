@@ -95,8 +95,4 @@ private:
 } // namespace detail
 } // namespace xgrad
 
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/testing/jacobian_check.ipp>
-#endif
-
 #include <xgrad/core/end_headers.inc> // last

@@ -87,10 +87,6 @@ inline std::string to_dot(AnyTensor const& tensor, DotOptions const& options = {
 
 } // namespace xgrad
 
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/testing/to_dot.ipp>
-#endif
-
 XGRAD_HAS_BODIES_ELSEWHERE(testing_to_dot_hpp)
 
 #include <xgrad/core/end_headers.inc> // last
