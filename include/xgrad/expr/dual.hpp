@@ -162,10 +162,13 @@ template <class Found, class X, class... More> constexpr auto deepest_dual() {
 template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X const&... x) {
     using Deepest = typename decltype(deepest_dual<X...>())::type;
     using Signature = signature_for<Op, typename RuleValue<X>::kind...>;
-    using On = OnDuals<Signature, Deepest>;
-    return [&]<class Y, class... L>(std::type_identity<Y(L...)>) XGRAD_LAMBDA_INLINE {
-        return On::result(op, On::template argument<L>(x)...);
-    }(std::type_identity<Signature>{});
+    if constexpr (std::same_as<Signature, NoSignature>)
+        return WrongNumber<Deepest>::template result_of<Op, typename RuleValue<X>::kind...>();
+    else
+        return [&]<class Y, class... L>(std::type_identity<Y(L...)>) XGRAD_LAMBDA_INLINE {
+            using On = OnDuals<Signature, Deepest>;
+            return On::result(op, On::template argument<L>(x)...);
+        }(std::type_identity<Signature>{});
 }
 
 } // namespace detail

@@ -70,14 +70,11 @@ template <class Op, std::size_t I, class Y, class... X> consteval auto check_par
     }
 }
 
-template <class Op, std::size_t I, class Y, class... X> consteval auto check_partials() {
-    if constexpr (I == sizeof...(X)) return diagnostic_is<verdict::ok>{};
-    else {
-        using this_one = typename decltype(check_partial<Op, I, Y, X...>())::type;
-        if constexpr (std::same_as<this_one, verdict::ok>)
-            return check_partials<Op, I + 1, Y, X...>();
-        else return diagnostic_is<this_one>{};
-    }
+/// The first of these diagnostics that is not ok.
+template <class First, class... More>
+consteval auto first_mistake(std::type_identity<First> first, More... more) {
+    if constexpr (sizeof...(More) == 0 || !std::same_as<First, verdict::ok>) return first;
+    else return first_mistake(more...);
 }
 
 template <class Op, class Y, class... X>
@@ -88,15 +85,15 @@ consteval auto check_signature(std::type_identity<Y(X...)>) {
         using Got = decltype(std::declval<Op const&>().value(probe_of<X>{}...));
         if constexpr (!lands_in<Got, Y>)
             return diagnostic_is<verdict::value_leaves_codomain_of<Op, Y(X...), Got>>{};
-        else return check_partials<Op, 0, Y, X...>();
+        else
+            return []<std::size_t... I>(std::index_sequence<I...>) {
+                return first_mistake(check_partial<Op, I, Y, X...>()...);
+            }(std::index_sequence_for<X...>{});
     }
 }
 
-template <class Op> consteval auto check_domain(Maps<>) { return diagnostic_is<verdict::ok>{}; }
-template <class Op, class First, class... Rest> consteval auto check_domain(Maps<First, Rest...>) {
-    using first = typename decltype(check_signature<Op>(std::type_identity<First>{}))::type;
-    if constexpr (std::same_as<first, verdict::ok>) return check_domain<Op>(Maps<Rest...>{});
-    else return diagnostic_is<first>{};
+template <class Op, class... S> consteval auto check_domain(Maps<S...>) {
+    return first_mistake(check_signature<Op>(std::type_identity<S>{})...);
 }
 
 template <class Op> consteval auto check_operation() {
@@ -117,29 +114,27 @@ template <class Op, class... L> consteval auto check_application() {
     else return diagnostic_is<verdict::ok>{};
 }
 
+/// Reports a diagnostic: each one but ok is an incomplete type, so sizeof makes its name the
+/// compiler's first error.
+template <class Diagnostic> struct ReportDiagnostic {
+    static_assert(sizeof(Diagnostic) > 0);
+};
+/// Complex numbers where real ones would be right.
+template <class Op, class... L>
+    requires(!std::same_as<signature_for<Op, std::conditional_t<std::same_as<L, C>, R, L>...>,
+             NoSignature>)
+struct ReportDiagnostic<verdict::is_not_defined_on<Op, L...>> {
+    static_assert(sizeof...(L) == 0, "complex numbers have no order: take abs(z) or real(z)");
+};
+
 } // namespace detail
 
 /// The diagnostic of the first mistake of Op, or `ok`.
 template <class Op> using diagnostic_of = typename decltype(detail::check_operation<Op>())::type;
 /// True for the diagnostic of an operation without a mistake.
 template <class Diagnostic> inline constexpr bool accepted = std::same_as<Diagnostic, verdict::ok>;
-/// The diagnostic of an operation without a mistake.
-template <class Diagnostic>
-concept Accepted = accepted<Diagnostic>;
-
-namespace detail {
-/// Reports a diagnostic: each one but ok is an incomplete type, so sizeof makes its name the
-/// compiler's first error.
-template <class Diagnostic> struct ReportDiagnostic {
-    static_assert(sizeof(Diagnostic) > 0);
-};
-} // namespace detail
-
 /// A type that has no mistake as an operation.
 template <class Op>
-concept Operation = Accepted<diagnostic_of<Op>>;
-/// An elementwise operation that is defined on operands of these kinds.
-template <class Op, class... L>
-concept DefinedOn = Accepted<typename decltype(detail::check_application<Op, L...>())::type>;
+concept Operation = accepted<diagnostic_of<Op>>;
 
 } // namespace xgrad
