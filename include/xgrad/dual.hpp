@@ -85,6 +85,13 @@ template <class X> struct WrongNumber {
     }
 };
 
+/// Reports a reduction of one number, once for real and once for complex numbers.
+template <class Kind> struct ReductionOfANumber {
+    static_assert(std::same_as<Kind, void>,
+        "map, sum_over: the function gets one number at a time, and there is nothing to reduce: "
+        "write sum(map(f, x)), or make it an operand, map(f, x, sum(x))");
+};
+
 /// What a partial returned, as values of type T: the derivatives with respect to x and to conj(x).
 template <class T> struct Coefficients {
     static constexpr bool is_complex = std::same_as<typename PartOf<T>::kind, C>;
@@ -245,6 +252,22 @@ template <class A, class B, class Sum>
 XGRAD_INLINE auto fma(A const& a, B const& b, Sum const& c) {
     return a * b + c;
 }
+
+/// `name` of tensors is no function of one number, as the compiler says here.
+#define XGRAD_REDUCTION(name)                                                                      \
+    template <DualNumber X> X name(X const& x) {                                                   \
+        static_cast<void>(detail::ReductionOfANumber<typename X::kind>());                         \
+        return x;                                                                                  \
+    }
+XGRAD_REDUCTION(sum)
+XGRAD_REDUCTION(mean)
+XGRAD_REDUCTION(prod)
+XGRAD_REDUCTION(var)
+XGRAD_REDUCTION(stddev)
+XGRAD_REDUCTION(max)
+XGRAD_REDUCTION(min)
+XGRAD_REDUCTION(logsumexp)
+#undef XGRAD_REDUCTION
 
 /// The functions of C++ that dual numbers have, by how many arguments they take.
 #define XGRAD_NUMBER_FUNCTIONS(one, two, three)                                                    \
