@@ -12,6 +12,7 @@
 
 #include <concepts>
 
+#include <xgrad/map/call_check.hpp>
 #include <xgrad/map/several.hpp>
 #include <xgrad/xgrad.hpp>
 
@@ -37,14 +38,17 @@ template <class F> struct OfValues {
 };
 template <class Options, class F, class... X> auto map_numbers(F const& f, X&&... x) {
     using P = result_precision<R, widest_precision<typename operand_type<X>::precision...>>;
-    constexpr bool is_callable =
-        requires { f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...); };
-    static_assert(is_callable, "map: the function cannot be called with so many numbers of one "
-                               "type; it must be a template: [](auto x, auto y) { return x * y; }");
-    if constexpr (is_callable &&
-                  std::is_invocable_v<F const&, mapped_number<Options, mapped_kind<X>, P>...>) {
+    using Call = CallWithNumbers<F, mapped_number<Options, mapped_kind<X>, P>...>;
+    if constexpr (!Call::fits && !Call::compiles) static_cast<void>(typename Call::Report());
+    if constexpr (!Call::compiles) return StandIn();
+    else {
         using Result = decltype(f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...));
-        if constexpr (SeveralNumbers<Result>) return map_several<Options, Result, P>(f, x...);
+        constexpr bool is_real = any_complex<mapped_kind<X>...> && has_real_number<Result>;
+        static_assert(!is_real || !Options::is_holomorphic,
+            "map: a function of complex numbers that returns a real one "
+            "is not holomorphic: leave xg::holomorphic out");
+        if constexpr (is_real && Options::is_holomorphic) return StandIn();
+        else if constexpr (SeveralNumbers<Result>) return map_several<Options, Result, P>(f, x...);
         else {
             constexpr bool is_number = Number<Result> || requires { PartOf<Result>::is_part; };
             static_assert(is_number,
@@ -58,7 +62,7 @@ template <class Options, class F, class... X> auto map_numbers(F const& f, X&&..
                     std::forward<X>(x)...);
             else return StandIn();
         }
-    } else return StandIn();
+    }
 }
 template <class Options, class F, class... X> auto map_with(F const& f, X&&... x) {
     constexpr bool has_operands = AnyOperand<X...>;

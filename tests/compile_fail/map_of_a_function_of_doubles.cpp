@@ -1,4 +1,4 @@
-// expect: map: the function cannot be called with so many numbers of one type; it must be a template
+// expect: map: a parameter of the function has a type of its own; it gets dual numbers, so the function must be a template
 #include <xgrad/map.hpp>
 
 int main() {

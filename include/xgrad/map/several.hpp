@@ -29,6 +29,16 @@ using mapped_number =
 /// True for a tuple or an array of numbers, which a function with several results returns.
 template <class Result>
 concept SeveralNumbers = requires { std::tuple_size<Result>::value; };
+/// True for a real number that is no constant, and where one is among several results.
+template <class Result>
+inline constexpr bool has_real_number = requires {
+    requires PartOf<Result>::is_part;
+    requires std::same_as<typename PartOf<Result>::kind, R>;
+};
+template <SeveralNumbers Result>
+inline constexpr bool has_real_number<Result> = []<std::size_t... K>(std::index_sequence<K...>) {
+    return (has_real_number<std::tuple_element_t<K, Result>> || ...);
+}(std::make_index_sequence<std::tuple_size_v<Result>>{});
 template <class Result>
 using result_kind = std::conditional_t<std::same_as<typename RuleValue<Result>::kind, Z>, R,
     typename RuleValue<Result>::kind>;
