@@ -192,6 +192,19 @@ TEST_CASE("axes of arguments and results, and what is passed on") {
     })(held);
     CHECK(near(grown, held));
     CHECK(near(held, x + w(xg::slice(0, 3))));
+
+    // a slice is a part of the examples; what an index tensor gathers is a copy
+    xg::Tensor<std::int64_t> const index({2, 0});
+    auto const [whole, copy] = xg::vmap([&](auto const& a) {
+        auto b = a.clone();
+        b(0) += 10.;
+        b[1] *= 2.;
+        auto c = b(index);
+        c += 1.;
+        return std::tuple(b, c);
+    })(held);
+    CHECK(near(whole, held * D({1., 2., 1.}) + D({10., 0., 0.})));
+    CHECK(near(copy, whole(xg::all, index) + 1.));
 }
 
 TEST_CASE("no examples") {

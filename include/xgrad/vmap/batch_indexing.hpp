@@ -88,11 +88,13 @@ auto joined_index(A const& first, B const& second, More const&... more) {
     auto const both = materialize_expression(first.first * second.second + second.first);
     return joined_index(std::pair(both, second.second), more...);
 }
+/// A copy, which does not change in place of what it is a copy of.
+template <class X> X const gathered(X x) { return x; }
 } // namespace detail
 
 template <class V, class... L>
 template <class... Index>
-auto Batched<V, L...>::operator()(Index const&... index) const {
+decltype(auto) Batched<V, L...>::operator()(Index const&... index) const {
     constexpr std::size_t count = (std::size_t{detail::TensorIndex<Index>} + ... + 0);
     constexpr bool has_mask = (detail::is_mask_index<Index> || ...);
     constexpr bool varies = ((detail::is_mask_index<Index> && detail::is_batched<Index>) || ...);
@@ -104,7 +106,7 @@ auto Batched<V, L...>::operator()(Index const&... index) const {
     else if constexpr (has_mask) {
         detail::warn_of_loop("x(mask)", xgrad::numel(detail::level_sizes(detail::Levels<L...>())));
         auto const select_in = [&](auto const& x) { return Tensor<scalar>(x(index...)); };
-        return detail::loop_examples(select_in, materialize_expression(*this));
+        return detail::gathered(detail::loop_examples(select_in, materialize_expression(*this)));
     } else if constexpr (count == 0) {
         auto const t = detail::materialize(stacked_);
         if (auto const named = (detail::names_axes<Index> + ... + 0); named > dim())
@@ -130,7 +132,7 @@ auto Batched<V, L...>::operator()(Index const&... index) const {
             if constexpr (detail::TensorIndex<I>) return std::tuple(i);
             else return std::tuple();
         }(index)...));
-        return take(part, chosen, static_cast<std::ptrdiff_t>(axis));
+        return detail::gathered(take(part, chosen, static_cast<std::ptrdiff_t>(axis)));
     } else {
         auto const extents = shape();
         if (count > extents.size())
@@ -144,7 +146,8 @@ auto Batched<V, L...>::operator()(Index const&... index) const {
         std::tuple const each{next(index)...}; // in this order
         auto const place =
             std::apply([](auto const&... at) { return detail::joined_index(at...); }, each);
-        return take(xgrad::flatten(*this, 0, static_cast<std::ptrdiff_t>(count) - 1), place, 0);
+        return detail::gathered(
+            take(xgrad::flatten(*this, 0, static_cast<std::ptrdiff_t>(count) - 1), place, 0));
     }
 }
 

@@ -148,6 +148,15 @@ template <class To, class X> auto stacked_over(X const& x, Shape const& sizes) {
 }
 
 template <class V> inline constexpr bool is_one_example = false; // for sentences of the compiler
+/// Reports a change in place of what an index tensor or a mask gathered, or of a const Batched.
+template <class X> struct ChangedCopy {
+    static void report() {
+        static_assert(is_one_example<X>,
+            "vmap: `x(index) += y` of an index tensor or a mask changes a copy, and a const x does "
+            "not change: write auto z = x + y, where(mask, x + y, x), or scatter_add(x, axis, "
+            "index, y)");
+    }
+};
 
 /// Puts tensors, and structures of them, into a Batched of these levels.
 template <class Lv, class V> auto batched(V v) {
@@ -221,9 +230,9 @@ public:
     template <Scalar T>
     operator Tensor<T>() const = delete; // vmap: write `auto y = ...`, or use xg::looped(f)
 
-    /// As those of Tensor.
-    template <class... Index> auto operator()(Index const&... index) const;
-    template <class I> auto operator[](I const& index) const { return (*this)(index); }
+    /// As those of Tensor. What is gathered, by an index tensor or a mask, is a copy, and const.
+    template <class... Index> decltype(auto) operator()(Index const&... index) const;
+    template <class I> decltype(auto) operator[](I const& index) const { return (*this)(index); }
     auto reshape(AxisList const& to) const { return xgrad::reshape(*this, to); }
     auto view(AxisList const& to) const { return xgrad::reshape(*this, to); }
     auto expand(AxisList const& to) const {
@@ -265,6 +274,9 @@ public:
             "vmap: `x " #op "= y` of an x that the examples of y share; write x = x " #op " y");   \
         if constexpr (std::same_as<Both, Of>) stacked_ op## = detail::lifted<Of>(x, dim());        \
         return *this;                                                                              \
+    }                                                                                              \
+    template <detail::OperandLike X> void operator op##=(X const&) const {                         \
+        detail::ChangedCopy<X>::report();                                                          \
     }
     XGRAD_COMPOUND(+)
     XGRAD_COMPOUND(-)
