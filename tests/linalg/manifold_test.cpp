@@ -451,6 +451,25 @@ TEST_CASE("What minimize refuses") {
     CHECK(few.message.find("is above gtol after max_iter = 2 iterations.") != std::string::npos);
 }
 
+TEST_CASE("a callback that returns false ends the descent") {
+    auto const f = [](D const& x) { return sum(x * D({1., 2.})); };
+    D const start({0.6, 0.8});
+    for (std::int64_t const last : {0, 1, 2}) {
+        auto const found = xg::minimize(f, start, xg::on(xg::Sphere()),
+            {.gtol = 0,
+                .callback = [&](xg::MinimizeProgress const& p) { return p.iteration < last; }});
+        CHECK(found.iterations == last);
+        CHECK_FALSE(found.converged);
+        CHECK(found.message.find("above gtol, but the callback returned false.") !=
+              std::string::npos);
+        auto const as_many =
+            xg::minimize(f, start, xg::on(xg::Sphere()), {.max_iter = last, .gtol = 0});
+        CHECK(found.value == as_many.value);
+    }
+    std::function<bool(xg::MinimizeProgress const&)> none;
+    CHECK(xg::minimize(f, start, xg::on(xg::Sphere()), {.callback = none}).converged);
+}
+
 namespace wrong_manifolds {
 
 // each has one fault

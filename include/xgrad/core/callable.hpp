@@ -1,6 +1,7 @@
 // How xgrad stores a callable that the user passes.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <type_traits>
 
@@ -21,3 +22,23 @@ using KeptCallable =
         std::reference_wrapper<std::remove_reference_t<F>>, std::decay_t<F>>;
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+/// A function that is called at each step of an iteration. Where it returns false, that ends.
+template <class Step> class StepCallback {
+public:
+    StepCallback() = default;
+    template <std::invocable<Step const&> F> StepCallback(F f) {
+        if constexpr (std::same_as<std::invoke_result_t<F&, Step const&>, bool>)
+            call_ = std::move(f);
+        else if (std::function<void(Step const&)> g = std::move(f))
+            call_ = [g](Step const& step) { return g(step), true; };
+    }
+    bool operator()(Step const& step) const { return !call_ || call_(step); }
+
+private:
+    std::function<bool(Step const&)> call_;
+};
+
+} // namespace xgrad

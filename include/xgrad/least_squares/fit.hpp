@@ -17,6 +17,7 @@
 #include <limits>
 #include <string>
 
+#include <xgrad/core/callable.hpp>
 #include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/jacobian.hpp>
 #include <xgrad/least_squares/robust_loss.hpp>
@@ -82,24 +83,6 @@ struct LeastSquaresStep {
     double damping;       // 1 / radius; of gauss_newton the number by which a step is divided
     double step_norm;     // |D d|
     bool accepted;        // false where the cost did not decrease enough
-};
-
-/// A function that is called after each step. Where it returns false, the fit ends.
-template <class Step> class StepCallback {
-public:
-    StepCallback() = default;
-    template <std::invocable<Step const&> F> StepCallback(F f) {
-        if constexpr (requires { f == nullptr; })
-            if (f == nullptr) return;
-        call_ = [f = std::move(f)](Step const& step) mutable {
-            if constexpr (std::same_as<std::invoke_result_t<F&, Step const&>, bool>) return f(step);
-            else return f(step), true;
-        };
-    }
-    bool operator()(Step const& step) const { return !call_ || call_(step); }
-
-private:
-    std::function<bool(Step const&)> call_;
 };
 
 /// Options of least_squares(), with SciPy's names.

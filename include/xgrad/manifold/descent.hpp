@@ -8,10 +8,10 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <limits>
 #include <optional>
 
+#include <xgrad/core/callable.hpp>
 #include <xgrad/core/choice.hpp>
 #include <xgrad/manifold/geometry.hpp>
 
@@ -44,7 +44,7 @@ struct MinimizeOptions {
     /// The largest radius of the trust region; 0 stands for the root of the number of elements. It
     /// begins with an eighth of that.
     double max_radius = 0;
-    std::function<void(MinimizeProgress const&)> callback = {}; // called before each iteration
+    StepCallback<MinimizeProgress> callback = {}; // before each iteration; false ends it
 };
 
 namespace detail {

@@ -115,9 +115,10 @@ template <class X> struct Minimizer {
             fail("minimize: the gradient of the function is not finite at the start");
         std::int64_t iterations = 0, idle = 0; // without a lower value or a smaller gradient
         double least = now.value, smallest = now.norm;
+        bool continues = true; // says the callback
         for (;; ++iterations) {
-            if (options.callback) options.callback({iterations, now.value, now.norm});
-            if (now.norm <= options.gtol || iterations == options.max_iter) break;
+            continues = options.callback({iterations, now.value, now.norm});
+            if (!continues || now.norm <= options.gtol || iterations == options.max_iter) break;
             auto next = method.step(*this, now);
             if (!next) break;
             now = std::move(*next);
@@ -130,7 +131,8 @@ template <class X> struct Minimizer {
         std::string const norm =
             "The norm of the gradient, " + number_text(now.norm, {2}) + ", is ";
         return {now.x, now.value, now.norm, iterations, evaluations, products, converged,
-            converged ? norm + "at most gtol, " + number_text(options.gtol, {2}) + "."
+            converged    ? norm + "at most gtol, " + number_text(options.gtol, {2}) + "."
+            : !continues ? norm + "above gtol, but the callback returned false."
             : iterations == options.max_iter
                 ? norm + "above gtol after max_iter = " + std::to_string(iterations) +
                       " iterations."
