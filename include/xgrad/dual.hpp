@@ -223,6 +223,8 @@ concept AnyDualNumber = (DualNumber<X> || ...);
 // The names that C++ has for functions of numbers, and tensors have not.
 template <DualNumber X> XGRAD_INLINE auto fabs(X const& x) { return abs(x); }
 template <DualNumber X> XGRAD_INLINE auto arg(X const& x) { return angle(x); }
+/// True for negative numbers and for -0.
+template <DualNumber X> XGRAD_INLINE auto signbit(X const& x) { return copysign(1., x) < 0; }
 /// |x|^2, as in C++; the norm of a tensor is another one.
 template <DualNumber X> XGRAD_INLINE auto norm(X const& x) { return abs2(x); }
 template <DualNumber X> XGRAD_INLINE auto exp2(X const& x) { return pow(2., x); }
@@ -274,10 +276,10 @@ XGRAD_REDUCTION(logsumexp)
     one(abs) one(acos) one(acosh) one(arg) one(asin) one(asinh) one(atan) one(atanh) one(cbrt)     \
         one(ceil) one(conj) one(cos) one(cosh) one(erf) one(erfc) one(exp) one(exp2) one(expm1)    \
             one(fabs) one(floor) one(imag) one(isfinite) one(isinf) one(isnan) one(lgamma)         \
-                one(log) one(log10) one(log1p) one(log2) one(norm) one(real) one(sin) one(sinh)    \
-                    one(sqrt) one(tan) one(tanh) one(tgamma) one(trunc) two(atan2) two(copysign)   \
-                        two(fdim) two(fmax) two(fmin) two(fmod) two(hypot) two(polar) two(pow)     \
-                            three(fma) three(lerp)
+                one(log) one(log10) one(log1p) one(log2) one(norm) one(real) one(signbit) one(sin) \
+                    one(sinh) one(sqrt) one(tan) one(tanh) one(tgamma) one(trunc) two(atan2)       \
+                        two(copysign) two(fdim) two(fmax) two(fmin) two(fmod) two(hypot)           \
+                            two(polar) two(pow) three(fma) three(lerp)
 /// Those of xgrad beside them. round() is to even, and remainder() has the sign of its divisor.
 #define XGRAD_OTHER_NUMBER_FUNCTIONS(one, two, three)                                              \
     one(abs2) one(angle) one(elu) one(gelu) one(leaky_relu) one(nan_to_num) one(reciprocal)        \

@@ -122,3 +122,10 @@ TEST_CASE("all of them in map() and in sum_over()") {
     check_in_loops(all_of_c);
     check_in_loops(all_of_xgrad);
 }
+
+TEST_CASE("signbit() tells -0 from 0") {
+    D const x({-2., -0., 0., 3.}), expected({1., 1., 0., 0.});
+    auto const f = [](auto a) { return where(signbit(a), 1., 0. * a); };
+    CHECK(difference(D(xg::map(f, x)), expected, 0) == "");
+    CHECK(difference(D(xg::map(xg::with_branches, f, x)), expected, 0) == "");
+}
