@@ -6,6 +6,8 @@
 // an InferenceMode, is a GraphError there.
 #pragma once
 
+#include <utility>
+
 #include <xgrad/core/config.hpp>
 
 namespace xgrad {
@@ -21,17 +23,23 @@ inline bool recording() noexcept { return grad_mode && !inference_mode; }
 /// be nested without arguments.
 inline constinit thread_local bool differentiated = false;
 
-class DifferentiatedScope {
+/// Gives a variable another value for a scope.
+template <class T> class ScopedValue {
 public:
-    XGRAD_GUARD explicit DifferentiatedScope(bool value = true) noexcept : before_(differentiated) {
-        differentiated = value;
-    }
-    DifferentiatedScope(DifferentiatedScope const&) = delete;
-    DifferentiatedScope& operator=(DifferentiatedScope const&) = delete;
-    ~DifferentiatedScope() { differentiated = before_; }
+    XGRAD_GUARD ScopedValue(T& variable, T value) noexcept
+        : variable_(variable), before_(std::exchange(variable, std::move(value))) {}
+    ScopedValue(ScopedValue const&) = delete;
+    ScopedValue& operator=(ScopedValue const&) = delete;
+    ~ScopedValue() { variable_ = std::move(before_); }
 
 private:
-    bool before_;
+    T& variable_;
+    T before_;
+};
+class DifferentiatedScope : ScopedValue<bool> {
+public:
+    XGRAD_GUARD explicit DifferentiatedScope(bool value = true) noexcept
+        : ScopedValue(differentiated, value) {}
 };
 } // namespace detail
 
@@ -42,25 +50,21 @@ inline bool is_grad_enabled() noexcept { return detail::grad_mode; }
 inline bool is_inference_mode_enabled() noexcept { return detail::inference_mode; }
 
 /// Sets grad mode for its scope.
-class AutoGradMode {
+class AutoGradMode : detail::ScopedValue<bool> {
 public:
-    XGRAD_GUARD explicit AutoGradMode(bool enabled) noexcept : before_(detail::grad_mode) {
-        detail::grad_mode = enabled;
-    }
-    AutoGradMode(AutoGradMode const&) = delete;
-    AutoGradMode& operator=(AutoGradMode const&) = delete;
-    ~AutoGradMode() { detail::grad_mode = before_; }
-
-private:
-    bool before_;
+    XGRAD_GUARD explicit AutoGradMode(bool enabled) noexcept
+        : ScopedValue(detail::grad_mode, enabled) {}
 };
 
 namespace detail {
 /// The modes of a pass: with create_graph its operations are recorded, to be differentiated.
-class PassMode : AutoGradMode, DifferentiatedScope {
+class PassMode {
 public:
     XGRAD_GUARD explicit PassMode(bool create_graph) noexcept
-        : AutoGradMode(create_graph), DifferentiatedScope(create_graph) {}
+        : grad_mode_(grad_mode, create_graph), differentiated_(differentiated, create_graph) {}
+
+private:
+    ScopedValue<bool> grad_mode_, differentiated_;
 };
 } // namespace detail
 
@@ -82,16 +86,10 @@ public:
 class InferenceMode {
 public:
     XGRAD_GUARD explicit InferenceMode(bool enabled = true) noexcept
-        : grad_(!enabled), before_(detail::inference_mode) {
-        detail::inference_mode = enabled;
-    }
-    InferenceMode(InferenceMode const&) = delete;
-    InferenceMode& operator=(InferenceMode const&) = delete;
-    ~InferenceMode() { detail::inference_mode = before_; }
+        : grad_mode_(detail::grad_mode, !enabled), inference_(detail::inference_mode, enabled) {}
 
 private:
-    AutoGradMode grad_;
-    bool before_;
+    detail::ScopedValue<bool> grad_mode_, inference_;
 };
 
 } // namespace xgrad

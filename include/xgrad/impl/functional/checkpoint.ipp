@@ -62,28 +62,11 @@ private:
             std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
             : packing_(std::make_shared<Packing const>(
                   std::move(pack), [](void const* packed) { return unpack(packed); })),
-              before_(std::exchange(default_packing, &packing_)) {}
-        PackingScope(PackingScope const&) = delete;
-        PackingScope& operator=(PackingScope const&) = delete;
-        ~PackingScope() { default_packing = before_; }
+              scope_(default_packing, &packing_) {}
 
     private:
         std::shared_ptr<Packing const> packing_;
-        std::shared_ptr<Packing const> const* before_;
-    };
-    /// In its scope random numbers are drawn from a given state on; its end restores the state of
-    /// before.
-    class RandomScope {
-    public:
-        XGRAD_LAZY explicit RandomScope(std::mt19937_64 const& state)
-            : generator_(generator()), before_(std::exchange(generator_, state)) {}
-        RandomScope(RandomScope const&) = delete;
-        RandomScope& operator=(RandomScope const&) = delete;
-        ~RandomScope() { generator_ = before_; }
-
-    private:
-        std::mt19937_64& generator_;
-        std::mt19937_64 before_;
+        ScopedValue<std::shared_ptr<Packing const> const*> scope_;
     };
 
     XGRAD_LAZY std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
@@ -208,7 +191,7 @@ XGRAD_LAZY_BODY auto CheckpointedCall::run_again() const -> std::shared_ptr<Reco
     {
         InferenceMode const normal(false);
         DifferentiatedScope const scope(differentiated_);
-        RandomScope const random(generator_);
+        ScopedValue const random(generator(), generator_);
         PackingScope const packing([&](AnyTensor const& t) {
             auto const slot = slot_of(t);
             if (auto const first = count < slots_.size() ? slots_[count].lock() : nullptr) {
