@@ -435,7 +435,7 @@ TEST_CASE("What has no solution says how far it was") {
         xg::argmin([](D const& x, D const& r) { return square(x - r) + 0.1 * square(x(-1)); },
             xg::ones({3}), D({1., 2., 3.}), {.rows = true});
     }),
-        "of the outputs depends on other rows of the inputs: with `rows`, each row is a problem"));
+        "depends on other rows: with `rows`, each row is a problem"));
 }
 
 TEST_CASE("Nothing that is not finite counts as a solution, and no unit is too small") {

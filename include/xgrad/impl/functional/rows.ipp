@@ -72,10 +72,9 @@ XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows) {
                 visit(t.is_contiguous() ? t : t.impl().type->copy(t),
                     [&]<class P>(P const& x, std::size_t row, unsigned moves) {
                         if (!(std::abs(x) * static_cast<P>(1 - moves) > 0)) return;
-                        fail<GraphError>(e.transform, ": Row ", row, " of the ",
-                            forward ? "outputs depends on other rows of the inputs"
-                                    : "inputs has an effect on other rows of the outputs",
-                            ": with `rows`, each row is a problem of its own");
+                        fail<GraphError>(e.transform, ": Row ", row,
+                            forward ? " depends" : " has an effect",
+                            " on other rows: with `rows`, each row is a problem of its own");
                     });
     }
 }
