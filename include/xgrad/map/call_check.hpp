@@ -58,7 +58,10 @@ template <class F, class First, class... More> class CannotBeCalled {
         "function must be a template: [](auto x, auto y) { return x * y; }");
     static_assert(parameters == operands,
         "map: the function takes another number of arguments than there are operands behind it");
-    static_assert(takes_references || fixed_parameter > 0 || parameters != operands,
+    static constexpr bool is_mutable = std::is_invocable_v<F&, First, More...>;
+    static_assert(!is_mutable, "map: the function is mutable, but it is called for batches of "
+                               "elements, and again for each derivative: it must be const");
+    static_assert(is_mutable || takes_references || fixed_parameter > 0 || parameters != operands,
         "map: the function cannot be called with so many numbers of one type; it must be a "
         "template: [](auto x, auto y) { return x * y; }");
 };
