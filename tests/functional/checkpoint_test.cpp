@@ -597,6 +597,22 @@ TEST_CASE(
     CHECK(calls_of([&](D const& u) { return D(u * u * u + m * u); }, true) == 2);
 }
 
+TEST_CASE("a second call that fails names the checkpoint and the capture by reference") {
+    D const x({1., 2.}, xg::requires_grad);
+    D k({3.}, xg::requires_grad);
+    D const y = xg::checkpoint([&](D const& a) { return D(a * k); }, x);
+    D const z = xg::checkpoint([=](D const& a) { return D(a * k); }, x);
+    k = D();
+    CHECK_THROWS_WITH_AS(sum(y).backward(),
+        doctest::Contains(
+            "checkpoint: the function was called again, for the backward pass, and failed there: "
+            "what it captured by reference is gone or changed. Capture it by value: [=]. *: "
+            "argument 1 is undefined"),
+        xg::GraphError);
+    sum(z).backward();
+    CHECK(difference(x.grad(), D({3., 3.})) == "");
+}
+
 TEST_CASE("hooks unpack what a Node saved once, also where its gradient is added to another one") {
     D const k({1.5}, xg::requires_grad), x({1., 2.}, xg::requires_grad);
     int unpacked = 0;

@@ -4,8 +4,8 @@
 // Shapes: those of f.
 // Gradients: those of f, of any order, also of captured tensors, in backward and forward mode.
 // Errors: GraphError for an undefined input, for an f that changes an input in place, and, in the
-// backward pass, for an f that saves other tensors than before; VersionError in the backward pass
-// for values that were changed in place since. An f that does not take the inputs, or returns no
+// backward pass, for an f that fails or saves other tensors than before; VersionError there for
+// values that were changed in place since. An f that does not take the inputs, or returns no
 // tensors, does not compile.
 //
 // Read next: impl/functional/checkpoint.ipp.

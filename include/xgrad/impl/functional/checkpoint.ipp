@@ -202,7 +202,14 @@ XGRAD_LAZY_BODY auto CheckpointedCall::run_again() const -> std::shared_ptr<Reco
             ++count;
             return slot;
         });
-        results = function_(arguments);
+        try {
+            results = function_(arguments);
+        } catch (GraphError const&) { throw; } catch (Error const& error) {
+            fail<GraphError>("checkpoint: the function was called again, for the backward pass, "
+                             "and failed there: what it captured by reference is gone or changed. "
+                             "Capture it by value: [=]. ",
+                error.what());
+        }
     }
     if (count != slots_.size())
         fail<GraphError>("checkpoint: A different number of tensors was saved during the "
