@@ -613,6 +613,32 @@ TEST_CASE("a second call that fails names the checkpoint and the capture by refe
     CHECK(difference(x.grad(), D({3., 3.})) == "");
 }
 
+TEST_CASE("and once for a forward pass, also where a gradient is differentiated") {
+    D const x({0.3, -0.2}), k({1.5, 0.5}), t({1., 2.});
+    int calls = 0;
+    auto const f = [&](D const& a) {
+        return xg::checkpoint(
+            [&calls, k, a](D const& b) {
+                ++calls;
+                D u = b;
+                for (int i = 0; i < 6; ++i) u = sin(u) * k * a;
+                return sum(u);
+            },
+            a);
+    };
+    auto const plain = [&](D const& a) {
+        D u = a;
+        for (int i = 0; i < 6; ++i) u = sin(u) * k * a;
+        return sum(u);
+    };
+    CHECK(difference(xg::jvp(f, x, t).second, xg::jvp(plain, x, t).second) == "");
+    CHECK(calls == 2);
+    calls = 0;
+    auto const h = xg::hvp(f, x, t).second;
+    CHECK(difference(h, xg::vhp(plain, x, t).second, 1e-12) == "");
+    CHECK(calls <= 4);
+}
+
 TEST_CASE("hooks unpack what a Node saved once, also where its gradient is added to another one") {
     D const k({1.5}, xg::requires_grad), x({1., 2.}, xg::requires_grad);
     int unpacked = 0;

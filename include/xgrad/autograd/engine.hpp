@@ -61,6 +61,9 @@ inline constinit thread_local GraphTask* current_pass = nullptr;
 
 /// True for a Node that the running pass runs, or of which it captures a gradient.
 bool pass_reaches(Node const& node);
+/// What hooks and checkpoints leave with a pass, and that of the innermost forward pass.
+using PassData = std::vector<std::pair<Identity, std::shared_ptr<void>>>;
+inline constinit thread_local PassData* forward_data = nullptr;
 /// Data of a hook, which live as long as the running pass; null at first.
 XGRAD_LAZY std::shared_ptr<void>& pass_data(Identity of);
 /// Calls f where an exception ends the running pass, as the handler of that exception:

@@ -9,8 +9,7 @@ namespace xgrad::detail {
 /// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
 class AliasNode final : public Node {
 public:
-    XGRAD_LAZY AliasNode(
-        std::string_view name, CachedVector<Edge> edges, ForwardRule rule = ForwardRule::batch);
+    XGRAD_LAZY AliasNode(std::string_view name, CachedVector<Edge> edges);
     /// Replaces the edge of the first tensor.
     void connect(Edge edge) { edges_[0] = std::move(edge); }
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
@@ -19,13 +18,12 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         for (std::size_t i = 0; i < tangents.size(); ++i) results[i] = tangents[i];
     }
-    ForwardRule forward_rule() const noexcept override { return rule_; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     [[gnu::cold]] std::string name() const override { return backward_name(name_); }
 
 private:
     std::string_view name_;
     CachedVector<Edge> edges_;
-    ForwardRule rule_;
 };
 
 /// Each input stands for an edge of the outer graph. It is connected to that edge after the

@@ -71,8 +71,7 @@ inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
 
 /// New handles with the same memory and grad_fn, so that a function's use of its arguments is
 /// distinct from its use of the same tensors as captured ones.
-XGRAD_LAZY [[gnu::cold]] Tensors recorded_aliases(
-    std::string_view name, TensorSpan of, ForwardRule rule = ForwardRule::batch);
+XGRAD_LAZY [[gnu::cold]] Tensors recorded_aliases(std::string_view name, TensorSpan of);
 
 XGRAD_LAZY void check_defined(std::string_view name, std::string_view what, TensorSpan all);
 

@@ -43,7 +43,7 @@ XGRAD_FUNCTION bool pass_reaches(Node const& node) { return current_pass->reache
 /// It is a template so that only programs that leave something with a pass instantiate it.
 template <class = void> struct HookExtras final : GraphTask::Extras {
     std::vector<std::function<void()>> callbacks, failure_callbacks;
-    std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data;
+    PassData hook_data;
 
     static HookExtras& current() {
         auto& extras = current_pass->extras;
@@ -60,7 +60,7 @@ template <class = void> struct HookExtras final : GraphTask::Extras {
 };
 
 XGRAD_LAZY_BODY std::shared_ptr<void>& pass_data(Identity of) {
-    auto& all = HookExtras<>::current().hook_data;
+    auto& all = current_pass ? HookExtras<>::current().hook_data : *forward_data;
     for (auto& [key, hook_data] : all)
         if (key == of) return hook_data;
     return all.emplace_back(of, nullptr).second;

@@ -5,9 +5,8 @@
 
 namespace xgrad::detail {
 
-XGRAD_LAZY_BODY AliasNode::AliasNode(
-    std::string_view name, CachedVector<Edge> edges, ForwardRule rule)
-    : name_(name), edges_(std::move(edges)), rule_(rule) {
+XGRAD_LAZY_BODY AliasNode::AliasNode(std::string_view name, CachedVector<Edge> edges)
+    : name_(name), edges_(std::move(edges)) {
     set_edges(edges_.data(), edges_.size());
     set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
 }

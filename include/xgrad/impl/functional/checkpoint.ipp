@@ -105,8 +105,8 @@ XGRAD_LAZY_BODY AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
 }
 
 XGRAD_LAZY_BODY CheckpointedCall::CheckpointedCall(Tensors const& inputs)
-    : arguments_(recorded_aliases("Checkpoint", inputs, ForwardRule::reverse)),
-      differentiated_(differentiated), generator_(generator()) {
+    : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
+      generator_(generator()) {
     for (auto const& t : inputs) {
         inputs_.push_back(SavedTensor::operand(alias(t)));
         requires_grad_.push_back(t.requires_grad());
@@ -166,12 +166,13 @@ XGRAD_LAZY_BODY AnyTensor CheckpointedCall::unpack(void const* packed) {
 }
 
 XGRAD_LAZY_BODY AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
+    bool const in_pass = current_pass || forward_data;
     std::shared_ptr<Recomputed> all;
-    if (current_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
+    if (in_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
     auto slot = all ? all->take(index) : nullptr;
     if (!slot) {
         all = run_again();
-        if (current_pass) pass_data(identity_) = all;
+        if (in_pass) pass_data(identity_) = all;
         slot = all->take(index);
     }
     return slot->checked(slot->value);

@@ -8,7 +8,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_LAZY_BODY Tensors recorded_aliases(std::string_view name, TensorSpan of, ForwardRule rule) {
+XGRAD_LAZY_BODY Tensors recorded_aliases(std::string_view name, TensorSpan of) {
     Tensors all;
     CachedVector<Edge> edges;
     for (auto const& t : of) {
@@ -19,7 +19,7 @@ XGRAD_LAZY_BODY Tensors recorded_aliases(std::string_view name, TensorSpan of, F
         edges.push_back(gradient_edge(t));
     }
     if (edges.empty()) return all;
-    Ref<Node> const node(new AliasNode(name, std::move(edges), rule));
+    Ref<Node> const node(new AliasNode(name, std::move(edges)));
     for (std::size_t i = 0; i < of.size(); ++i)
         if (of[i].requires_grad()) all[i].impl().grad_fn = node;
     return all;

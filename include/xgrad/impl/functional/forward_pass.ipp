@@ -45,6 +45,8 @@ XGRAD_LAZY_BODY bool ForwardPass::prefers_reverse() const {
 XGRAD_LAZY_BODY void ForwardPass::run(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results, std::size_t directions) {
     directions_ = directions;
+    PassData data;
+    ScopedValue<PassData*> const scope(forward_data, &data);
     for (auto& notes : notes_) {
         notes.waiting = notes.users;
         std::ranges::fill(notes.all(), AnyTensor());
