@@ -12,23 +12,26 @@ namespace xgrad::detail {
 XGRAD_LAZY_BODY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outputs) {
     std::unordered_map<Node const*, bool> depends;
     for (auto const& x : inputs) depends[gradient_edge(x).function.get()] = true;
-    std::vector<Node*> order, ahead;
-    for (auto const& y : outputs)
-        if (y.requires_grad()) ahead.push_back(gradient_edge(y).function.get());
-    while (!ahead.empty()) {
-        Node* const node = ahead.back();
-        ahead.pop_back();
-        if (!depends.emplace(node, false).second) continue;
-        order.push_back(node);
-        for (auto const& edge : node->next_edges())
-            if (edge) ahead.push_back(edge.function.get());
+    std::vector<Node*> order;
+    std::vector<std::pair<Node*, std::size_t>> path; // each with the next of its edges
+    auto const enter = [&](Edge const& edge) {
+        if (depends.emplace(edge.function.get(), false).second)
+            path.emplace_back(edge.function.get(), 0);
+    };
+    for (auto const& y : outputs) {
+        if (y.requires_grad()) enter(gradient_edge(y));
+        while (!path.empty()) {
+            auto& [node, next] = path.back();
+            auto const edges = node->next_edges();
+            if (next < edges.size()) {
+                if (Edge const& edge = edges[next++]) enter(edge);
+                continue;
+            }
+            for (auto const& edge : edges) depends[node] |= edge && depends[edge.function.get()];
+            if (depends[node]) order.push_back(node);
+            path.pop_back();
+        }
     }
-    std::ranges::sort(order, {}, &Node::sequence_nr); // edges lead to smaller numbers
-    std::erase_if(order, [&depends](Node const* node) {
-        for (auto const& edge : node->next_edges())
-            if (edge && depends[edge.function.get()]) depends[node] = true;
-        return !depends[node];
-    });
     return order;
 }
 
