@@ -61,6 +61,19 @@ TEST_CASE("sort and topk give elements and their places") {
     CHECK(holds_exactly(sort(I({3, 1, 2})).values, {1, 2, 3}));
 }
 
+TEST_CASE("beside a tensor, what sort returns is its values") {
+    D const row({3., 1., 2.}, xg::requires_grad);
+    D const y = sort(row) * row, z = row - sort(row, 0, true);
+    CHECK(holds_exactly(y, {3, 2, 6}));
+    CHECK(holds_exactly(z, {0, -1, 1}));
+    sum(y).backward(); // row(i) stands in y(i), and in that of its rank
+    CHECK(holds_exactly(row.grad(), {1 + 2, 2 + 3, 3 + 1}));
+    D sum_of_both({10., 20., 30.});
+    sum_of_both += topk(row.detach(), 3);
+    CHECK(holds_exactly(sum_of_both, {13, 22, 31}));
+    CHECK(holds_exactly(where(row > 1.5, sort(row), 0.), {1, 0, 3}));
+}
+
 TEST_CASE("names for the parts of what sort returns change it, and those of a copy do not") {
     auto s = sort(D({3., 1., 2.}));
     auto [w, j] = s;

@@ -16,7 +16,7 @@
 namespace xgrad {
 
 /// Elements, and their indices along the axis: a std::pair, whose parts also have names. Where a
-/// tensor is expected, it is the values.
+/// tensor is expected, and beside one, it is the values.
 template <class V, class I> struct OrderedPair : std::pair<V, I> {
     V& values = this->first;   // the elements
     I& indices = this->second; // of the elements, along the axis
@@ -37,6 +37,10 @@ template <class V, class I> struct OrderedPair : std::pair<V, I> {
 };
 /// What sort(), topk() and median() return.
 template <Scalar T> using Ordered = OrderedPair<Tensor<T>, Tensor<std::int64_t>>;
+template <Scalar T> struct detail::OperandTraits<Ordered<T>> {
+    using type = Tensor<T>;
+    static Tensor<T> const& make(Ordered<T> const& x) { return x.values; }
+};
 
 } // namespace xgrad
 
