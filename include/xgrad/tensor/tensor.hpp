@@ -115,6 +115,9 @@ public:
     ~Tensor() = default;
     Tensor& operator=(Tensor const&) & noexcept = default;
     Tensor& operator=(Tensor&&) & noexcept = default;
+    template <class Op, class... X>
+        requires(!detail::has_scalar<Expression<Op, X...>, T>)
+    detail::convert_by_cast_or_real_or_abs2 operator=(Expression<Op, X...> const&) & = delete;
     /// Assignment to an indexed tensor writes into the tensor itself: `x(0) = y`.
     Tensor& operator=(Tensor const& x) && { return copy_(x); }
     template <detail::OperandLike X> Tensor& operator=(X const& x) && { return copy_(x); }
