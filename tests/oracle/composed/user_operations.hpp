@@ -14,7 +14,7 @@ using D = xg::Tensor<double>;
 using Z = xg::Tensor<std::complex<double>>;
 using I = xg::Tensor<std::int64_t>;
 
-/// A module with weights from a fixed state of the random numbers.
+/// A module with weights from a fixed state of the random numbers; also a module in there is one.
 template <class M, class... A> M module_of(A&&... a) {
     xg::manual_seed(3);
     return M(std::forward<A>(a)...);
@@ -156,6 +156,30 @@ struct LostPair : xg::Function<LostPair> {
     static std::tuple<D, D> backward(Context& ctx, D const& g) {
         auto const [a, b] = ctx.saved_tensors();
         return {2. * g * a * square(b.detach()), 2. * g * square(a.detach()) * b};
+    }
+};
+/// 4 a^3, whose derivative is lost.
+struct LostDerivative : xg::Function<LostDerivative> {
+    using Saved = std::tuple<D>;
+    static D forward(Context& ctx, D const& a) {
+        ctx.save_for_backward(a);
+        return 4. * a * a * a;
+    }
+    static D backward(Context& ctx, D const& g) {
+        auto const [a] = ctx.saved_tensors();
+        return 12. * g * square(a.detach());
+    }
+};
+/// a^4 with right first and second derivatives, whose third derivative is lost.
+struct LostThird : xg::Function<LostThird> {
+    using Saved = std::tuple<D>;
+    static D forward(Context& ctx, D const& a) {
+        ctx.save_for_backward(a);
+        return square(a * a);
+    }
+    static D backward(Context& ctx, D const& g) {
+        auto const [a] = ctx.saved_tensors();
+        return g * LostDerivative::apply(a);
     }
 };
 
