@@ -69,8 +69,8 @@ void add_layers(Catalogue& all) {
     REAL2_T("2,2", "2,2", module_of<nn::GRUCell<double>>(2, 2)(a, b));
     REAL2_T("2,1,2", "3,1,2", std::get<0>(module_of<nn::MultiheadAttention<double>>(2, 1)(a, b, b)));
     REAL_T("2,1,2", module_of<nn::TransformerEncoderLayer<double>>(2, 1, nn::TransformerEncoderLayerOptions{.dim_feedforward = 3, .dropout = 0.})(a));
-    REAL_T("2,1,2", module_of<nn::TransformerEncoder<double>>(nn::TransformerEncoderLayer<double>(2, 1, nn::TransformerEncoderLayerOptions{.dim_feedforward = 2, .dropout = 0.}), 2)(a));
-    REAL_T("2,3", module_of<nn::Sequential<double>>(nn::Linear<double>(3, 2), nn::Tanh(), nn::Linear<double>(2, 1))(a));
+    REAL_T("2,1,2", module_of<nn::TransformerEncoder<double>>(module_of<nn::TransformerEncoderLayer<double>>(2, 1, nn::TransformerEncoderLayerOptions{.dim_feedforward = 2, .dropout = 0.}), 2)(a));
+    REAL_T("2,3", module_of<nn::Sequential<double>>(module_of<nn::Linear<double>>(3, 2), nn::Tanh(), module_of<nn::Linear<double>>(2, 1))(a));
     REAL_T("2,3", nn::ReLU()(a) + nn::LeakyReLU()(a) * nn::ELU()(a) + nn::GELU()(a) - nn::SiLU()(a));
     REAL_T("2,3", nn::Tanh()(a) * nn::Sigmoid()(a) + nn::Softplus()(a) + nn::Identity()(a) * nn::Softmax(1)(a) - nn::LogSoftmax(1)(a));
     REAL_T("2,3,2", nn::Flatten()(a) * 2.);
