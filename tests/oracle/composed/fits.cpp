@@ -32,7 +32,8 @@ std::optional<std::pair<std::string, std::string>> fit_fault(
         auto const r = std::get<D>(residual({p}));
         return 0.5 * sum(r * r).item();
     };
-    auto const fit = xg::least_squares(OfOne{residual}, x, {.method = methods[choice % 4]});
+    auto const fit =
+        xg::least_squares(OfOne{residual}, x, {.method = methods[choice % 4], .max_nfev = 40});
     counts.comparisons += 2;
     double const start = cost(x), size = std::max(1e-3, start);
     if (!(cost(fit.x) <= start + 1e-12 * size))
@@ -55,7 +56,7 @@ std::optional<std::pair<std::string, std::string>> fit_fault(
         xg::Sphere const sphere;
         D const on_it =
             sphere.retract(D(x * 0. + 1. / std::sqrt(static_cast<double>(x.numel()))), D(0. * at));
-        auto const best = xg::minimize(OfOne{number}, on_it, xg::on(sphere), {.max_iter = 50});
+        auto const best = xg::minimize(OfOne{number}, on_it, xg::on(sphere), {.max_iter = 30});
         ++counts.comparisons;
         auto const g = std::get<D>(vjp_of(number, {best.x}, D(1.)).second[0]);
         double const along = largest(xg::eval(g - sum(g * best.x) * best.x));

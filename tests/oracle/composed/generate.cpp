@@ -20,7 +20,8 @@ enum class Want { anything, number, type };
 struct Scope {
     Function f = {};
     Values values = {};
-    bool batched = false; // it runs inside of vmap()
+    bool batched = false;     // it runs inside of vmap()
+    bool of_solution = false; // it is the body of a solution
     int depth = 0;
     std::set<std::size_t> unused = {};
 };
@@ -97,14 +98,21 @@ private:
         for (auto const r : at.operands) operands.push_back(s.values[r]);
         Value v;
         try {
+            Budget const budget(settings_.work);
             Call const call{std::move(operands), at, nullptr};
             v = at.op->alternative ? at.op->alternative(call) : at.op->call(call);
         } catch (xg::Error const& error) {
             tally.refused = error.what();
             throw Refused();
+        } catch (TooDear) {
+            tally.refused = "it takes too much work";
+            throw Refused();
         }
         at.type = type_of(v);
-        if (xg::numel(at.type.shape) > 40 || xg::numel(at.type.shape) == 0 || !(largest(v) < 1e3)) {
+        // Larger numbers that cancel leave rounding errors, as in 1 - square(tanh(9.)).
+        bool const cancelled = largest(v) > 0 && largest(v) < 1e-5;
+        if (xg::numel(at.type.shape) > 40 || xg::numel(at.type.shape) == 0 || cancelled ||
+            !(largest(v) < 1e3)) {
             tally.refused = "its value is " + std::to_string(largest(v));
             throw Refused();
         }
@@ -203,7 +211,8 @@ private:
         for (int tries = 0; tries < 8; ++tries) {
             Scope const before = s;
             try {
-                if (s.depth > 0 && chance(random_, 0.4)) {
+                if (s.depth > 0 && s.of_solution && chance(random_, 0.2)) solution(s);
+                else if (s.depth > 0 && chance(random_, 0.4)) {
                     auto const kind = below(random_, s.batched ? 2 : 8);
                     if (kind < 4) transform(s);
                     else if (kind < 6) solution(s);
@@ -238,6 +247,7 @@ private:
         Scope t;
         t.depth = s.depth - 1;
         t.batched = s.batched || batched;
+        t.of_solution = !end.empty();
         for (auto const& v : arguments) add_parameter(t, v);
         std::vector<std::size_t> from;
         if (!end.empty()) t.unused.erase(0); // x comes in at the end

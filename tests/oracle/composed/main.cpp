@@ -19,7 +19,7 @@ struct Options {
     double minutes = 0;
     std::size_t programs = 0, failures = 1;
     bool verbose = false, brief = false, print = false, more = false;
-    std::string plant = {}, write = {};
+    std::string plant = {}, write = {}, with = {};
 };
 double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -90,7 +90,7 @@ std::size_t try_programs(Catalogue const& all, Options const& o, Tallies& tallie
               << seconds_since(start) << " s, " << counts.transforms
               << " transforms, nested to depth " << counts.deepest << "; " << counts.comparisons
               << " comparisons, " << counts.differences << " of them with differences, "
-              << counts.undecided << " undecided; " << counts.limits
+              << counts.undecided << " undecided, " << counts.cut << " cut short; " << counts.limits
               << " programs want what is documented as missing" << std::endl;
     // A check that decides nothing would never fail.
     if (counts.undecided > 50 && counts.undecided * 5 > counts.differences) {
@@ -148,14 +148,17 @@ int main(int argc, char** argv) {
         else if (option == "--failures") o.failures = std::stoull(next());
         else if (option == "--plant") o.plant = next();
         else if (option == "--write") o.write = next();
+        else if (option == "--with") o.with = next();
         else if (option == "--verbose") o.verbose = true;
         else if (option == "--brief") o.brief = true;
         else if (option == "--print") o.print = true;
         else if (option == "--and-more") o.more = true;
         else {
             std::cerr << "usage: [--seed N] [--minutes M] [--programs K] [--failures F] "
-                         "[--plant NAME|all] [--write FILE] [--print] [--brief] [--verbose] "
+                         "[--plant NAME|all] [--with TEXT] [--write FILE] [--print] [--brief] "
+                         "[--verbose] "
                          "[--and-more]\n"
+                         "--with: only programs that call the first operation with this text\n"
                          "--and-more: a new seed for XGRAD_ORACLE_MINUTES\n";
             return 2;
         }
@@ -166,7 +169,11 @@ int main(int argc, char** argv) {
     if (!o.write.empty()) return write_programs(all, o), 0;
     Tallies tallies;
     std::string text;
-    bool failed = try_programs(all, o, tallies, text) != 0;
+    Operation const* with = nullptr;
+    for (auto const& each : all.all)
+        if (!with && !o.with.empty() && each->text.find(o.with) != each->text.npos)
+            with = each.get();
+    bool failed = try_programs(all, o, tallies, text, with) != 0;
     auto const* const minutes = std::getenv("XGRAD_ORACLE_MINUTES");
     if (o.more && minutes) {
         o.seed = std::random_device()();

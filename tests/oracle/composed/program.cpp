@@ -37,8 +37,19 @@ Closure Call::inner() const {
     };
 }
 
+namespace {
+thread_local std::uint64_t operations_run = 0, work_limit = ~std::uint64_t(0);
+std::uint64_t work() { return xg::detail::next_sequence + 2 * operations_run; }
+} // namespace
+
+Budget::Budget(std::uint64_t more)
+    : before_(std::exchange(work_limit, std::min(work_limit, work() + more))) {}
+Budget::~Budget() { work_limit = before_; }
+
 Value run(Function const& f, Values registers, Instruction const* replaced) {
     for (auto const& at : f.code) {
+        ++operations_run;
+        if (work() > work_limit) throw TooDear();
         Values operands;
         for (auto const r : at.operands) operands.push_back(registers[r]);
         Call const call{std::move(operands), at, replaced};

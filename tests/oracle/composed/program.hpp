@@ -112,6 +112,19 @@ struct Function {
 };
 
 Value run(Function const& f, Values registers, Instruction const* replaced = nullptr);
+struct TooDear {};
+/// In its scope run() throws TooDear after so much work. Work is counted in Nodes that are recorded
+/// and operations that are run, so that it is the same on each machine: about 100 in a millisecond.
+class Budget {
+public:
+    explicit Budget(std::uint64_t work);
+    Budget(Budget const&) = delete;
+    Budget& operator=(Budget const&) = delete;
+    ~Budget();
+
+private:
+    std::uint64_t before_;
+};
 /// A lambda for C++, whose parameters have these names.
 std::string print(Function const& f, std::vector<std::string> const& names, int indent);
 std::string print_inner(Instruction const& at, std::vector<std::string> const& operands);

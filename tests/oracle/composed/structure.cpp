@@ -1,4 +1,6 @@
 // Jacobians and Hessians of whole programs: every way to them, beside rows of vjp().
+#include <algorithm>
+
 #include <xgrad/sparse.hpp>
 
 #include "generate.hpp"
@@ -76,13 +78,12 @@ std::optional<std::pair<std::string, std::string>> rows_fault(
 
 } // namespace
 
-std::optional<std::pair<std::string, std::string>> structure_fault(
-    Closure const& f, D const& x, D const& other, bool reads_values, Counts& counts) {
-    using Fault = std::pair<std::string, std::string>;
+std::optional<std::pair<std::string, std::string>> structure_fault(Closure const& f, D const& x,
+    D const& other, bool reads_values, std::uint64_t seed, Counts& counts) {
+    using Fault = std::optional<std::pair<std::string, std::string>>;
     auto const whole = dense(f, x);
     auto const size = std::max(1., largest(whole));
-    auto const equal = [&](std::string const& name, D const& expected,
-                           D const& found) -> std::optional<Fault> {
+    auto const equal = [&](std::string const& name, D const& expected, D const& found) -> Fault {
         ++counts.comparisons;
         if (found.numel() == expected.numel() &&
             apart(expected, in_shape(found, expected)) <= 1e-8 * size)
@@ -92,52 +93,64 @@ std::optional<std::pair<std::string, std::string>> structure_fault(
         return std::pair(name, text.str());
     };
     OfOne const g{f};
-    for (auto const mode : {xg::Mode::automatic, xg::Mode::forward, xg::Mode::reverse})
-        if (auto wrong = equal("jacobian", whole, xg::jacobian(g, x, {.strategy = mode})))
-            return wrong;
-    if (auto wrong = equal("jacobian", whole, xg::jacfwd(g)(x))) return wrong;
-    if (auto wrong = equal("jacobian", whole, xg::jacrev(g)(x))) return wrong;
-    auto const y = g(x);
     auto const n = static_cast<std::ptrdiff_t>(x.numel());
-    bool const clear = is_clear(reshape(whole, {-1, n}));
-    if (auto wrong =
-            equal("sparse_jacobian", whole, xg::sparse_jacobian(g, x, {.check = clear}).to_dense()))
-        return wrong;
-    bool const number = y.dim() == 0;
-    auto const plan = xg::sparsity(g, x);
-    if (auto wrong = equal("plan of sparsity()", whole, plan.jacobian(x).to_dense())) return wrong;
-    try {
-        auto const there = dense(f, other);
-        auto const found = plan.jacobian(other).to_dense();
-        if (!reads_values)
-            if (auto wrong = equal("plan of sparsity() at another x", there, found)) return wrong;
-    } catch (xg::GraphError const&) {
-        if (!reads_values) throw;
-    }
+    auto const modes = {xg::Mode::automatic, xg::Mode::forward, xg::Mode::reverse};
+    // In any order: where the work is limited, each of them is done for some of the programs.
+    std::vector<std::function<Fault()>> all;
+    for (auto const mode : modes)
+        all.push_back(
+            [&, mode] { return equal("jacobian", whole, xg::jacobian(g, x, {.strategy = mode})); });
+    all.push_back([&] { return equal("jacobian", whole, xg::jacfwd(g)(x)); });
+    all.push_back([&] { return equal("jacobian", whole, xg::jacrev(g)(x)); });
+    all.push_back([&] {
+        bool const clear = is_clear(reshape(whole, {-1, n}));
+        return equal(
+            "sparse_jacobian", whole, xg::sparse_jacobian(g, x, {.check = clear}).to_dense());
+    });
+    all.push_back([&]() -> Fault {
+        auto const plan = xg::sparsity(g, x);
+        if (auto wrong = equal("plan of sparsity()", whole, plan.jacobian(x).to_dense()))
+            return wrong;
+        try {
+            auto const there = dense(f, other);
+            auto const found = plan.jacobian(other).to_dense();
+            if (!reads_values) return equal("plan of sparsity() at another x", there, found);
+        } catch (xg::GraphError const&) {
+            if (!reads_values) throw;
+        }
+        return std::nullopt;
+    });
+    bool const number = g(x).dim() == 0, has_rows = x.dim() > 0 && x.shape()[0] > 1;
+    D h;
     if (number) {
         Closure const gradient = [f](Values const& at) { return vjp_of(f, at, D(1.)).second[0]; };
-        auto const h = dense(gradient, x);
-        for (auto const mode : {xg::Mode::automatic, xg::Mode::forward, xg::Mode::reverse})
-            if (auto wrong = equal("hessian", h, xg::hessian(g, x, {.strategy = mode})))
-                return wrong;
-        if (auto wrong = equal("sparse_hessian", h,
-                xg::sparse_hessian(g, x, {.check = is_clear(reshape(h, {n, n}))}).to_dense()))
-            return wrong;
-        if (auto wrong = equal("hessian of a plan", h, plan.hessian(x).to_dense())) return wrong;
-        if (x.dim() > 0 && x.shape()[0] > 1) {
-            if (auto wrong = rows_fault("hessian", reshape(h, {n, n}), x.shape()[0],
-                    [&] { return xg::hessian(g, x, {.rows = true}); }))
-                return wrong;
-        }
+        h = dense(gradient, x);
+        for (auto const mode : modes)
+            all.push_back(
+                [&, mode] { return equal("hessian", h, xg::hessian(g, x, {.strategy = mode})); });
+        all.push_back([&] {
+            bool const clear = is_clear(reshape(h, {n, n}));
+            return equal(
+                "sparse_hessian", h, xg::sparse_hessian(g, x, {.check = clear}).to_dense());
+        });
+        all.push_back([&] {
+            return equal("hessian of a plan", h, xg::sparsity(g, x).hessian(x).to_dense());
+        });
+        if (has_rows)
+            all.push_back([&] {
+                return rows_fault("hessian", reshape(h, {n, n}), x.shape()[0],
+                    [&] { return xg::hessian(g, x, {.rows = true}); });
+            });
     }
-    if (x.dim() > 0 && x.shape()[0] > 1) {
-        auto const rows = x.shape()[0];
-        auto const k = with_rows(f, rows);
-        auto const all = dense(k, x);
-        if (auto wrong = rows_fault("jacobian", reshape(all, {-1, n}), rows,
-                [&] { return xg::jacobian(OfOne{k}, x, {.rows = true}); }))
-            return wrong;
-    }
+    if (has_rows)
+        all.push_back([&] {
+            auto const k = with_rows(f, x.shape()[0]);
+            return rows_fault("jacobian", reshape(dense(k, x), {-1, n}), x.shape()[0],
+                [&] { return xg::jacobian(OfOne{k}, x, {.rows = true}); });
+        });
+    std::shuffle(all.begin(), all.end(), std::mt19937_64(seed));
+    for (auto const& each : all)
+        if (auto wrong = each()) return wrong;
     return std::nullopt;
 }
 
