@@ -542,6 +542,15 @@ struct OddProjection : xg::Sphere { // of a product of its own, so that symmetry
     double inner(D const&, D const& u, D const& v) const { return 2 * sum(u * v).item(); }
     D gradient(D const& x, D const& g) const { return 0.5 * Sphere::project(x, g); }
 };
+struct AnySphere : xg::Sphere { // whose project() is one on spheres of each radius
+    D project(D const& x, D const& v) const { return v - x * (sum(x * v) / sum(x * x)); }
+};
+struct StraightRetraction : AnySphere {
+    D retract(D const& x, D const& v) const { return x + v; }
+};
+struct Parabola : AnySphere { // leaves the sphere by the fourth power of v
+    D retract(D const& x, D const& v) const { return x * (1. - 0.5 * sum(v * v)) + v; }
+};
 struct OtherRadius : xg::Sphere {
     D retract(D const& x, D const& v) const { return 1.1 * Sphere::retract(x, v); }
 };
@@ -579,6 +588,29 @@ struct BentRetraction : xg::Sphere {
         return Sphere::retract(x, D(v + D({1., 0., 0., 0.}) * sum(v * v)));
     }
 };
+struct BentHessian : BentRetraction { // without the curvature
+    D hessian(D const& x, D const&, D const& h, D const&) const { return project(x, h); }
+};
+// right
+struct Plane : xg::Euclidean { // vectors with the sum 0
+    D project(D const&, D const& v) const { return v - mean(v); }
+    D random(D const& x) const { return project(x, xg::randn_like(x)); }
+};
+struct Gram { // y y^T of two columns: y^T v of a horizontal v is symmetric
+    D retract(D const& y, D const& v) const { return y + v; }
+    D random(D const& y) const { return xg::randn_like(y); }
+    D project(D const& y, D const& v) const {
+        D const s = matmul(adjoint(y), v), turn({{0., 1.}, {-1., 0.}});
+        return v - matmul(y, turn) * ((s(0, 1) - s(1, 0)) / sum(y * y));
+    }
+};
+struct SubspacesByQr : xg::Grassmann { // whose retraction turns the basis
+    D retract(D const& x, D const& v) const {
+        D const y = x + v, l = xg::linalg::cholesky(D(matmul(adjoint(y), y)));
+        return adjoint(D(xg::linalg::solve_triangular(l, D(adjoint(y)))));
+    }
+    D random(D const& x) const { return retract(xg::randn_like(x), xg::zeros_like(x)); }
+};
 
 } // namespace wrong_manifolds
 
@@ -601,6 +633,10 @@ TEST_CASE("check_manifold says what is wrong") {
     says(OtherRadius(), like, ": retract(x, 0) is not on the manifold");
     says(WanderingRetraction(), like, ": retract(x, 0) is not on the manifold");
     says(ArcThatGrows(), like, ": retract(x, v) is not on the manifold");
+    for (int i = 0; i < 10; ++i) {
+        says(StraightRetraction(), like, ": retract(x, t v) leaves the manifold: its derivative");
+        says(Parabola(), like, ": retract(x, t v) leaves the manifold: its derivative");
+    }
     says(GreatCircle(), like, ": retract(x, 0) of an x beside the manifold is not on");
     says(PolarOfPoints(), real_like({5, 2}), ": retract(x, 0) of an x beside the manifold");
     says(RotationOfPoints(), real_like({3, 3}), ": retract(x, 0) of an x beside the manifold");
@@ -617,8 +653,13 @@ TEST_CASE("check_manifold says what is wrong") {
     says(NoGradient(), like, "gradient(x, g) is no tangent");
     says(AsymmetricHessian(), like, "hessian(x, g, h, v) is not symmetric");
     says(HessianOfAPlane(), like,
-        "hessian(x, g, h, v) is not the second derivative along retract(x, t v)");
+        "hessian(x, g, h, v) is not the derivative of project(x, g) along v");
+    says(BentHessian(), like, "hessian(x, g, h, v) is not the derivative of project(x, g) along v");
     says(xg::on(xg::Sphere(), HalfProjection()), std::tuple(like, like),
         "HalfProjection: project(x, v) changes a tangent v");
     CHECK(xg::check_manifold(BentRetraction(), like) == 1);
+    // nothing to normalise: parallel planes, and a quotient of all matrices by rotations
+    CHECK(xg::check_manifold(Plane(), like) == 2);
+    CHECK(xg::check_manifold(Gram(), real_like({4, 2})) == 2);
+    CHECK(xg::check_manifold(SubspacesByQr(), real_like({5, 2})) == 2);
 }
