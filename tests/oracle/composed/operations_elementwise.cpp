@@ -79,7 +79,7 @@ void add_elementwise(Catalogue& all) {
     COMPLEX2("*", "*", a / (2. + abs2(b)));
     COMPLEX2("* positive", "* unit", pow(a, b));
     MIXED("*", "*", a * b);
-    MIXED("*", "*", b / (1.5 + a * a) + xg::modrelu(b, a));
+    MIXED("*", "* positive", b / (1.5 + a * a) + xg::modrelu(b, a));
     MIXED("*", "*", lerp(b, conj(b), a));
     REAL2("*", "*", xg::complex(a * b, a - b));
     REAL2("*", "*", xg::polar(a, b));
