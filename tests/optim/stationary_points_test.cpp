@@ -52,7 +52,8 @@ TEST_CASE("a residual that is not finite after its first call does not converge"
             },
             D({1., 5.}), fit);
         CHECK_FALSE(r.success);
-        CHECK(r.message == "not converged: no step decreases the cost");
+        CHECK(r.message == "not converged: no step decreases the cost, and the largest element of "
+                           "the gradient is 220, above gtol_absolute");
         CHECK(r.x(1).item() == 5);
         CHECK(r.nfev < 100);
     }
@@ -139,4 +140,40 @@ TEST_CASE("units of the data change nothing") {
     CHECK(r.nit == 0); // where an absolute bound is asked for
     CHECK(r.message == "converged: the largest element of the gradient, 5.1e-06, is at most "
                        "gtol_absolute");
+}
+
+TEST_CASE("a minimum where a column of the Jacobian vanishes is one") {
+    D const t = xg::linspace(0., 1., 10), y = 2. * t - 0.1 * square(t - 0.5);
+    auto const rows = xg::by_rows(
+        [](D const& p) { return D(1. + p * p); }, xg::Tensor<std::int64_t>({0, 1, 2, 3, 3}));
+    for (auto const& fit : fits) {
+        if (std::string(fit.method) == "gauss_newton") continue; // there is no full rank
+        CAPTURE(std::string(fit.method));
+        CAPTURE(std::string(fit.solver));
+        auto const check = [&](auto const& f, D const& start, double least, auto options) {
+            auto const r = xg::least_squares(f, start, options);
+            CHECK(r.success);
+            CHECK(r.cost == doctest::Approx(least).epsilon(1e-14));
+            CHECK(r.nfev < 120);
+        };
+        xg::LeastSquaresOptions options = fit;
+        check([](D const& p) { return D(sin(p) - 2.); }, D({1.}), 0.5, options);
+        check([](D const& p) { return D(1. + p * p); }, D({1.}), 0.5, options);
+        if (std::string(fit.solver) != "qr") check(rows, D({1., 0.9, 0.8, 1.1}), 2.5, options);
+        auto const f = [&](D const& p) { return D(p(0) * t + p(1) * p(1) * exp(t) - y); };
+        D const slope = sum(t * y) / sum(t * t); // b = 0
+        double const least = 0.5 * sum(square(slope * t - y)).item();
+        check(f, D({1., 1.}), least, options);
+        options.lower = -3., options.loss = [](auto s) { return s; };
+        check(f, D({1., 1.}), least, options);
+    }
+}
+
+TEST_CASE("a derivative of the wrong sign does not converge") {
+    for (auto const& fit : fits) {
+        if (std::string(fit.method) == "gauss_newton") continue;
+        auto const r = xg::least_squares(
+            [](D const& p) { return D(3. + square(2. * p.detach() - p)); }, D({1.}), fit);
+        CHECK_FALSE(r.success);
+    }
 }

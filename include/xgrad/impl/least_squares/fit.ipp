@@ -227,9 +227,49 @@ private:
         else if (small_step && length <= options_.xtol * size)
             converged("the last step was shorter than xtol times the parameters");
         else if (stands && (rest <= options_.ftol * now_.cost || length <= options_.xtol * size ||
-                               rest <= noise_ || cosine_ <= 8 * std::sqrt(rounding_)))
+                               rest <= noise_ || cosine_ <= 8 * std::sqrt(rounding_) ||
+                               newton_decrease() <= noise_))
             converged("rounding errors hide what further steps change");
-        else if (stands) result_.message = "not converged: no step decreases the cost";
+        else if (stands)
+            result_.message = "not converged: no step decreases the cost, and the largest element "
+                              "of the gradient is " +
+                              number_text(optimality_) + ", above gtol_absolute";
+    }
+    /// By how much Newton's step decreases the cost: it knows the second derivatives of the
+    /// residuals, which the linear model leaves out. By conjugate gradients with differences of
+    /// gradients; infinite where they find no minimum.
+    double newton_decrease() {
+        std::size_t const n = d_.size();
+        Reals rest(n), p, image(n), gradient(now_.x.size()), norms(now_.x.size());
+        for (std::size_t i = 0; i < n; ++i) rest[i] = -gradient_[numbers_[i]] / D_[i];
+        p = rest;
+        double square = squared_norm(p.data(), n), gain = 0;
+        double const end = 1e-6 * square, visible = std::cbrt(rounding_) *
+                                                    (scaled_norm(x_) + visible_ / (4 * rounding_));
+        for (int k = 0; square > end && k < 50 && gain <= noise_ && result_.nfev < max_nfev_; ++k) {
+            double const h = visible / std::sqrt(squared_norm(p.data(), n));
+            bool is_inside = true;
+            next_.x = now_.x;
+            for (std::size_t i = 0; i < n; ++i) {
+                double& x = next_.x[numbers_[i]] += h * p[i] / D_[i];
+                is_inside &= lower_[numbers_[i]] <= x && x <= upper_[numbers_[i]];
+            }
+            if (!is_inside) break;
+            evaluate(next_);
+            if (rows_) rows_->linearize(next_, gradient.data(), norms.data());
+            else Linearization(next_).pull(next_.weighted.data(), gradient.data());
+            for (std::size_t i = 0; i < n; ++i)
+                image[i] = (gradient[numbers_[i]] - gradient_[numbers_[i]]) / (h * D_[i]);
+            double const curvature = dot_product(p.data(), image.data(), n);
+            if (!(curvature > 0)) break;
+            double const step = square / curvature, last = square;
+            gain += step * square / 2;
+            add_multiple(rest.data(), image.data(), -step, n);
+            square = squared_norm(rest.data(), n);
+            for (std::size_t i = 0; i < n; ++i) p[i] = rest[i] + square / last * p[i];
+        }
+        if (rows_) linearize_chosen(); // it was at other points
+        return square <= end ? gain : infinity;
     }
 
     LeastSquaresSolution finish() {
