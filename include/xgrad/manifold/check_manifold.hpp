@@ -109,7 +109,7 @@ template <class M, class X> struct ManifoldTest {
             } catch (Error const&) {} // a manifold may refuse an array, by NaN, too
             if (point && std::isfinite(length(*point)))
                 is_point("retract(x, 0) of an x beside the manifold", *point);
-            // what keeps any array is no judge of points, but `project` is
+            // what keeps any array checks no points: then `project` has to
             if (point && length(combined(1, *point, -1, beside)) == 0) {
                 X const velocity =
                     derivative([&](double t) { return g.retract(x, multiple_of(t, v)); }, 1);
