@@ -511,6 +511,33 @@ TEST_CASE("An equation whose function has a solution of another one") {
     CHECK(xg::grad(r, t).item() == doctest::Approx(slope).epsilon(1e-6));
 }
 
+TEST_CASE("A function that does not depend on x has no solution with derivatives") {
+    D const start({2.}), q({2.}, xg::requires_grad);
+    auto const has_no_graph = [](std::string const& name, auto const& call) {
+        CHECK(has(thrown<xg::GraphError>(call), name + ": the function does not depend on its "
+                                                       "argument, so that it has no derivative"));
+    };
+    auto const cost = [](D const& x) { return D(square(D(x(0).item() - 1.))); };
+    has_no_graph("argmin", [&] { xg::argmin(cost, start); });
+    has_no_graph("argmin", [&] {
+        xg::argmin([](D const& x, D const& p) { return sum(square(x.detach() - p)); }, start, q);
+    });
+    has_no_graph("fixed_point", [&] {
+        xg::fixed_point([](D const& x, D const& p) { return 0.5 * x.detach() + p; }, start, q);
+    });
+    // what a checkpoint captures, and a solution of another equation, is something to depend on
+    CHECK(
+        xg::argmin(
+            [&](D const& x) { return xg::checkpoint([=] { return sum(square(x - 1.)); }); }, start)
+            .item() == doctest::Approx(1));
+    CHECK(xg::argmin(
+              [](D const& x) {
+                  return sum(square(xg::root([=](D const& y) { return y - x; }, D({0.})) - 3.));
+              },
+              start)
+              .item() == doctest::Approx(3));
+}
+
 TEST_CASE("Wrong shapes are one sentence") {
     CHECK(has(thrown<xg::ShapeError>([] {
         xg::root([](D const& x) { return sum(x); }, D({1., 2.}));

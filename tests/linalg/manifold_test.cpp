@@ -437,6 +437,12 @@ TEST_CASE("What minimize refuses") {
         xg::ShapeError);
     CHECK_THROWS_AS(xg::Unitary().random(real_like({3, 2})), xg::ShapeError);
 
+    for (auto const method : methods)
+        CHECK_THROWS_WITH_AS(xg::minimize([](D const& x) { return D(square(D(x(0).item() - 1.))); },
+                                 D({0.6, 0.8}), xg::on(xg::Sphere()), {.method = method}),
+            doctest::Contains("minimize: the function does not depend on its argument"),
+            xg::GraphError);
+
     int calls = 0;
     auto const few = xg::minimize(
         [](D const& x) {

@@ -329,6 +329,10 @@ TEST_CASE("by rows: errors") {
     CHECK_THROWS_WITH_AS(
         xg::least_squares(xg::by_rows([](D const& a) { return D(log(a - 5.)); }, I({0, 1})), x),
         "least_squares: the residual is not finite at the start", xg::Error);
+    CHECK_THROWS_WITH_AS(
+        xg::least_squares(xg::by_rows([](D const& a) { return D(a.detach() - 1.); }, I({0, 1})), x),
+        doctest::Contains("least_squares: the function does not depend on its argument"),
+        xg::GraphError);
     CHECK_THROWS_WITH_AS(xg::least_squares(xg::by_rows(square_of, I({0, 1})), D()),
         "by_rows: parameter 0 is undefined", xg::Error);
     CHECK_THROWS_WITH_AS(

@@ -363,6 +363,17 @@ TEST_CASE("errors of least_squares") {
         "least_squares: the residual is not finite at the start", xg::Error);
     CHECK_THROWS_WITH_AS(xg::least_squares([](D const& y) { return D(sqrt(y)); }, x),
         "least_squares: the derivative of the residual is not finite at the start", xg::Error);
+    for (auto const* method : {"lm", "lmaccel", "dogleg", "gauss_newton"})
+        for (auto const* solver : {"qr", "cg"}) {
+            auto const of_a_number = [](D const& y) { return D(D({1., 2.}) - y(0).item()); };
+            CHECK_THROWS_WITH_AS(
+                xg::least_squares(of_a_number, x, {.method = method, .linear_solver = solver}),
+                "least_squares: the function does not depend on its argument, so that it has no "
+                "derivative: it may not go by way of item(), data(), detach() or NoGradGuard",
+                xg::GraphError);
+        }
+    // a derivative that is 0 at the start is one
+    CHECK(xg::least_squares([](D const& y) { return D(1. + y * y); }, D({0.})).success);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.lower = 1.}),
         "least_squares: a parameter starts at 0, outside of its bounds 1 and inf", xg::Error);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.upper = D({1., 2., 3.})}),

@@ -87,8 +87,11 @@ struct Evaluation {
         return {transform, create_graph, strict, inputs, other, before};
     }
     /// Calls f for each edge that leads from what the call has recorded to a tensor that the
-    /// function captures. f may change the edge.
-    XGRAD_LAZY void for_each_captured(std::function<void(Edge const&)> const& f) const;
+    /// function captures. f may change the edge. Returns whether a result depends on an input.
+    XGRAD_LAZY bool for_each_captured(std::function<void(Edge const&)> const& f) const;
+    /// Throws if no result depends on an input, so that all derivatives are 0, or are not those of
+    /// the function.
+    XGRAD_LAZY void check_depends() const;
     XGRAD_LAZY CachedVector<Edge> captured() const;
 };
 /// Results that were computed without a graph: differentiating them by what their problem is made

@@ -147,6 +147,7 @@ std::pair<double, X> value_and_gradient_of(
     F& f, X const& x, CachedVector<Edge>* captured = nullptr) {
     auto const [value, gradient] = Transform<F, X>::value_and(
         "minimize", f, x, {}, [&](auto const& e, auto products, auto const&, auto const&) {
+            e.check_depends();
             if (captured) *captured = e.captured();
             if (e.outputs[0].numel() != 1)
                 fail<ShapeError>("minimize: the function must return one number, not shape ",

@@ -46,14 +46,19 @@ XGRAD_LAZY_BODY void become_values(bool create_graph, std::span<AnyTensor> outpu
         for (auto& y : outputs) y = alias(y);
 }
 
-XGRAD_LAZY_BODY void Evaluation::for_each_captured(
+XGRAD_LAZY_BODY bool Evaluation::for_each_captured(
     std::function<void(Edge const&)> const& f) const {
     std::unordered_map<Node const*, std::size_t> seen; // a type that ForwardPass has, too
     std::vector<Node const*> path;
-    for (auto const& x : inputs) seen[gradient_edge(x).function.get()] = 1;
+    bool depends = false;
+    for (auto const& x : inputs) seen[gradient_edge(x).function.get()] = 2;
     auto const follow = [&](Edge const& edge) {
         Node const* const node = edge.function.get();
-        if (!node || seen.contains(node)) return;
+        if (!node) return;
+        if (auto const at = seen.find(node); at != seen.end()) {
+            depends |= at->second == 2;
+            return;
+        }
         if (is_leaf(*node) || node->sequence_nr() <= before) return f(edge);
         seen[node] = 1;
         path.push_back(node);
@@ -65,6 +70,14 @@ XGRAD_LAZY_BODY void Evaluation::for_each_captured(
         path.pop_back();
         for (auto const& edge : edges) follow(edge);
     }
+    return depends;
+}
+XGRAD_LAZY_BODY void Evaluation::check_depends() const {
+    if (!for_each_captured([](Edge const&) {}))
+        fail<GraphError>(transform, ": the function does not depend on ",
+            inputs.size() == 1 ? "its argument" : "its arguments",
+            ", so that it has no derivative: it may not go by way of item(), data(), detach() or "
+            "NoGradGuard");
 }
 
 XGRAD_LAZY_BODY CachedVector<Edge> Evaluation::captured() const {

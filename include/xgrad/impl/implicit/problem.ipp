@@ -107,11 +107,20 @@ XGRAD_LAZY_BODY ImplicitProblem root_problem(std::string_view name, ImplicitProb
     p.check_tol = is_given ? options.tol : std::sqrt(options.tol);
     return p;
 }
+/// f(x, theta) for an x that requires gradients, on which it must depend.
+inline Tensors dependent_values(std::string_view name, ImplicitProblem::Function const& f,
+    Tensors const& x, Tensors const& theta) {
+    auto const before = next_sequence;
+    Tensors y = f(x, theta);
+    check_defined(name, "the function's output", y);
+    Evaluation{name, true, false, x, y, before}.check_depends();
+    return y;
+}
 XGRAD_LAZY_BODY ImplicitProblem fixed_point_problem(
     ImplicitProblem::Function f, ImplicitOptions const& options) {
     auto p = root_problem("fixed_point", std::move(f), options);
     p.residual = [f = p.function](Tensors const& x, Tensors const& theta) {
-        auto values = f(x, theta);
+        auto values = dependent_values("fixed_point", f, x, theta);
         check_fits("fixed_point", values, x);
         return with_added(std::move(values), -1., x);
     };
@@ -125,7 +134,7 @@ XGRAD_LAZY_BODY ImplicitProblem argmin_problem(
         EnableGradGuard const on;
         Tensors inputs = x;
         become_inputs("argmin", true, inputs);
-        Tensors const y = f(inputs, theta);
+        Tensors const y = dependent_values("argmin", f, inputs, theta);
         if (rows ? y[0].shape() != Shape{x[0].shape()[0]} : y[0].numel() != 1)
             fail<ShapeError>("argmin: the function returns one number, and with .rows = true one "
                              "for each row of x: not shape ",

@@ -46,6 +46,9 @@ protected:
         evaluate(now_);
         if (!std::isfinite(now_.cost))
             fail("least_squares: the residual is not finite at the start");
+        Evaluation{"least_squares", false, false, now_.call.inputs, now_.call.outputs,
+            now_.call.before}
+            .check_depends();
         next_ = now_;
         decide_holomorphic();
     }
