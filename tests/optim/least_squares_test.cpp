@@ -363,6 +363,22 @@ TEST_CASE("errors of least_squares") {
         "least_squares: the residual is not finite at the start", xg::Error);
     CHECK_THROWS_WITH_AS(xg::least_squares([](D const& y) { return D(sqrt(y)); }, x),
         "least_squares: the derivative of the residual is not finite at the start", xg::Error);
+    CHECK_THROWS_WITH_AS(xg::least_squares([](D const& y) { return D(1e160 * (y - 1.)); }, x),
+        "least_squares: the cost at the start is inf, and the residuals are finite: their squares "
+        "are too large, or the loss is not finite",
+        xg::Error);
+    CHECK_THROWS_WITH_AS(xg::least_squares([](D const&) { return xg::zeros<double>({0}); }, x),
+        "least_squares: there are no residuals", xg::Error);
+    CHECK_THROWS_WITH_AS(xg::least_squares(f, xg::zeros<double>({0})),
+        "least_squares: there are no parameters", xg::Error);
+    CHECK_THROWS_WITH_AS(xg::least_squares([](D const& y) { return D(1. / y); }, D({HUGE_VAL})),
+        "least_squares: a parameter starts at inf", xg::Error);
+    CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.lower = 5., .upper = 3.}),
+        "least_squares: a lower bound, 5, is above its upper bound, 3", xg::Error);
+    auto const decreasing = [](auto s) { return -s; };
+    CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.loss = decreasing}),
+        "least_squares: a loss increases from 0 on, with the derivative 1, and this one has -1",
+        xg::Error);
     for (auto const* method : {"lm", "lmaccel", "dogleg", "gauss_newton"})
         for (auto const* solver : {"qr", "cg"}) {
             auto const of_a_number = [](D const& y) { return D(D({1., 2.}) - y(0).item()); };
@@ -374,6 +390,11 @@ TEST_CASE("errors of least_squares") {
         }
     // a derivative that is 0 at the start is one
     CHECK(xg::least_squares([](D const& y) { return D(1. + y * y); }, D({0.})).success);
+    CHECK_THROWS_WITH_AS(xg::least_squares([](D const& y) { return D(1. + y * y); }, D({0.}),
+                             {.method = "gauss_newton"}),
+        "least_squares: the Jacobian has rank 0 for 1 parameters, so that the step of gauss_newton "
+        "is not determined: take method lm",
+        xg::Error);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.lower = 1.}),
         "least_squares: a parameter starts at 0, outside of its bounds 1 and inf", xg::Error);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.upper = D({1., 2., 3.})}),

@@ -20,6 +20,7 @@ public:
         std::size_t const more = options_.method == LeastSquaresMethod::lmaccel;
         if (!std::isfinite(optimality_))
             fail("least_squares: the derivative of the residual is not finite at the start");
+        if (options_.method == LeastSquaresMethod::gauss_newton) propose();
         while (result_.message.empty()) {
             if (!std::isfinite(optimality_))
                 result_.message = "not converged: the derivative of the residual is not finite";

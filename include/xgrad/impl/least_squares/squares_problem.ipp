@@ -24,7 +24,13 @@ protected:
         lower_ = expanded("lower", options_.lower, -infinity);
         upper_ = expanded("upper", options_.upper, infinity);
         scale_ = expanded("x_scale", options_.x_scale, 1);
+        if (now_.x.empty()) fail("least_squares: there are no parameters");
         for (std::size_t i = 0; i < now_.x.size(); ++i) {
+            if (!std::isfinite(now_.x[i]))
+                fail("least_squares: a parameter starts at ", number_text(now_.x[i]));
+            if (!(lower_[i] <= upper_[i]))
+                fail("least_squares: a lower bound, ", number_text(lower_[i]),
+                    ", is above its upper bound, ", number_text(upper_[i]));
             if (!(lower_[i] <= now_.x[i] && now_.x[i] <= upper_[i]))
                 fail("least_squares: a parameter starts at ", number_text(now_.x[i]),
                     ", outside of its bounds ", number_text(lower_[i]), " and ",
@@ -39,15 +45,24 @@ protected:
                     number_text(number));
         if (!(options_.f_scale > 0))
             fail("least_squares: f_scale must be positive, and is ", number_text(options_.f_scale));
+        if (double const slope = options_.loss(0).second; slope <= 0)
+            fail("least_squares: a loss increases from 0 on, with the derivative 1, and this one "
+                 "has ",
+                number_text(slope));
         max_nfev_ = options_.max_nfev ? options_.max_nfev : 200 * now_.x.size();
         if (std::ranges::any_of(x0_, [](auto const& t) { return is_single(t.dtype()); }))
             rounding_ = std::numeric_limits<float>::epsilon();
         if (rows_) now_.rows = rows_->rows();
         evaluate(now_);
-        if (!std::isfinite(now_.cost))
+        if (now_.values.empty()) fail("least_squares: there are no residuals");
+        if (!std::ranges::all_of(now_.values, [](double r) { return std::isfinite(r); }))
             fail("least_squares: the residual is not finite at the start");
-        Evaluation{"least_squares", false, false, now_.call.inputs, now_.call.outputs,
-            now_.call.before}
+        if (!std::isfinite(now_.cost))
+            fail("least_squares: the cost at the start is ", number_text(now_.cost),
+                ", and the residuals are finite: their squares are too large, or the loss is not "
+                "finite");
+        Evaluation{
+            "least_squares", false, false, now_.call.inputs, now_.call.outputs, now_.call.before}
             .check_depends();
         next_ = now_;
         decide_holomorphic();
