@@ -80,7 +80,7 @@ void add_arrays(Catalogue& all) {
     REAL("+", xg::logsumexp(a, 0) * a.logsumexp());
     REAL("3,n", xg::var(a) * a.stddev({0}));
     REAL("*", norm(a) * a);
-    REAL("*", norm(a, 3.) + norm(a, 1.));
+    REAL("* positive", norm(a, 3.) + norm(a, 1.));
     REAL("+", norm(a, 2., 0));
     REAL("+", cumsum(a, 0) * a.cumsum(-1));
     REAL("+", cumprod(a, 0));
