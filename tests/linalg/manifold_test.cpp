@@ -416,7 +416,13 @@ TEST_CASE("What minimize refuses") {
         "minimize: max_iter, gtol and max_radius must not be negative, and history_size must be "
         "positive",
         xg::Error);
-    CHECK_THROWS_AS(run(D()), xg::Error);
+    CHECK_THROWS_WITH_AS(run(D()), "minimize: x0 0 is undefined", xg::Error);
+    D const unit({0.6, 0.8});
+    CHECK_THROWS_WITH_AS(xg::minimize([](D const& x, D const& y) { return sum(x * y); },
+                             std::tuple(unit, D({1., 2., 2.})), xg::on(xg::Sphere(), xg::Sphere())),
+        "minimize: part 1: the point of shape [3] is not on Sphere: retract(x, 0) differs from it "
+        "by 0.666667 of its length",
+        xg::Error);
     CHECK_THROWS_WITH_AS(run(D({0.6, 0.8}), {.method = "newton"}),
         "method: there is no 'newton', only gradient, conjugate_gradient, lbfgs, trust_region",
         xg::Error);

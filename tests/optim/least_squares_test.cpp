@@ -397,6 +397,8 @@ TEST_CASE("errors of least_squares") {
         xg::Error);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.lower = 1.}),
         "least_squares: a parameter starts at 0, outside of its bounds 1 and inf", xg::Error);
+    CHECK_THROWS_WITH_AS(
+        xg::least_squares(f, x, {.upper = D()}), "least_squares: upper 0 is undefined", xg::Error);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.upper = D({1., 2., 3.})}),
         "least_squares: upper has shape [3] for a parameter of shape [2]", xg::ShapeError);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.fixed = std::tuple(x, x)}),

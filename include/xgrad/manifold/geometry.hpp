@@ -209,6 +209,12 @@ template <class M, class X> struct GeometryOf final : AnyManifold<X> {
 /// Throws unless x is on the manifold, up to rounding and a little more.
 template <class M, class X> void check_on_manifold(std::string_view name, M const& m, X const& x) {
     visit_tensors(x, [&](AnyTensor const& t) { check_defined(name, t); });
+    if constexpr (requires { m.parts; })
+        return for_each_part<std::tuple_size_v<X>>([&](auto... i) {
+            (check_on_manifold(std::string(name) + ": part " + std::to_string(i.value),
+                 std::get<i.value>(m.parts), std::get<i.value>(x)),
+                ...);
+        });
     double const most = roundoff<X> > 1e-10 ? 1e-4 : 1e-8;
     double away = 0;
     Shape shape;

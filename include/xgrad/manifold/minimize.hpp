@@ -187,6 +187,7 @@ auto minimize(F&& f, X const& x0, M const& manifold, MinimizeOptions const& opti
             using At = typename Of::In;
             At const like(detail::StructureOf<X>::make(x0));
             auto tensors = detail::erased(like);
+            detail::check_defined("minimize", "x0", tensors);
             detail::become_values(false, tensors);
             At const start = detail::with_tensors(like, tensors);
             detail::CachedVector<Edge> captured;

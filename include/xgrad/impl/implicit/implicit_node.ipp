@@ -48,7 +48,7 @@ XGRAD_LAZY_BODY RealParts::RealParts(std::string_view name, TensorSpan x, bool b
         if (by_rows && (t.dim() == 0 || t.shape()[0] != x[0].shape()[0]))
             fail<ShapeError>(name,
                 ": with .rows = true the first axis of each tensor numbers the "
-                "problems, and their shapes begin with other numbers: ",
+                "problems, and so begins with the same number: the shapes are ",
                 x[0].shape(), " and ", t.shape());
         types.push_back(t.impl().type);
         shapes.push_back(t.shape());

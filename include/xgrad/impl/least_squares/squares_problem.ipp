@@ -137,6 +137,7 @@ protected:
         Reals all(now_.x.size(), otherwise);
         auto const& tensors = given.tensors();
         if (tensors.empty()) return all;
+        check_defined("least_squares", option, tensors);
         if (!given.is_number() && tensors.size() != x0_.size())
             fail<ShapeError>("least_squares: ", option, " has ", tensors.size(),
                 " tensors, and the parameters have ", x0_.size());
