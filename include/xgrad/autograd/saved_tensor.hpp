@@ -61,15 +61,18 @@ public:
 
     /// True for a bare array that nobody changed: open() has nothing to do.
     bool is_intact() const noexcept { return storage_ && storage_->version() == version_; }
-    /// Prepares array() and data(): checks the version of the saved value, or unpacks it. Returns
+    /// Prepares array() and span(): checks the version of the saved value, or unpacks it. Returns
     /// true where close() must follow.
     bool open(Node const& owner);
-    detail::AnyArray const& array() const {
-        return (rest_->packed ? rest_->packed->open : rest_->value).impl().array;
+    detail::AnyArray const& array() const;
+    /// array(); null for a bare array, which is contiguous.
+    detail::AnyArray const* complete_array() const { return storage_ ? nullptr : &array(); }
+    /// The elements of a bare array, or null.
+    std::byte* bare() const noexcept { return storage_ ? data_ : nullptr; }
+    /// array(), also of a bare array, whose shape and number of elements are given.
+    detail::ArraySpan span(Shape const& shape, std::size_t numel) const {
+        return storage_ ? detail::ArraySpan(data_, numel, shape) : detail::ArraySpan(array());
     }
-    /// array(), also of a bare array, whose shape is given.
-    detail::AnyArray array(Shape const& shape) const;
-    std::byte* data() const { return storage_ ? data_ : array().data; }
     void close() noexcept {
         if (is_packed()) rest_->packed->open = {};
     }

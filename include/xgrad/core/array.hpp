@@ -179,6 +179,21 @@ template <Scalar T> struct Array : AnyArray {
     }
 };
 
+/// Where the elements of an array are. Somebody else owns them, and the shape and the strides.
+struct ArraySpan {
+    std::byte* data;
+    std::size_t numel;
+    Shape const* shape;
+    Strides const* strides; // in elements; null: row-major without gaps
+
+    ArraySpan() = default;
+    ArraySpan(AnyArray const& a) noexcept
+        : data(a.data), numel(a.numel), shape(&a.shape),
+          strides(a.contiguous ? nullptr : &a.strides) {}
+    ArraySpan(std::byte* first, std::size_t n, Shape const& s, Strides const* st = nullptr) noexcept
+        : data(first), numel(n), shape(&s), strides(st) {}
+};
+
 template <class T> Array<T> const& as(AnyArray const& a) noexcept {
     return static_cast<Array<T> const&>(a);
 }

@@ -13,28 +13,23 @@ struct ElementType {
     std::size_t element, tile_element, wide_element;
     bool in_place; // T is E: a kernel can read the array itself
     Transfer gather, scatter, accumulate;
-    void (*narrow)(AnyArray& sums); // elements of a wide sum become elements of T
-    void (*scale)(AnyArray const& sums, double factor); // of a wide sum
-    Transfer::Strided scatter_wide;                     // elements of a wide sum as elements of T
+    /// Writes n sums, times a factor, as elements of T. An array of wide elements has them itself.
+    void (*finish)(void* sums, void* to, std::size_t n, double factor);
 };
 
-template <class W, class T> void narrow(AnyArray& sums) {
-    if constexpr (!std::same_as<T, W>) {
-        Array<T> out(sums.shape);
-        scatter_strided<T, W>(sums.data, out.data, 1, out.numel);
-        sums = std::move(out);
-    }
-}
-
-/// Multiplies all elements of a contiguous array.
-template <class W> void scale(AnyArray const& a, double factor) {
+/// Multiplies n elements.
+template <class W> void scale(void* elements, std::size_t n, double factor) {
     using P = precision_of<W>;
-    auto* const p = reinterpret_cast<P*>(a.data);
+    auto* const p = static_cast<P*>(elements);
     if constexpr (!std::same_as<P, bool>)
         map_run(
-            p, a.numel * (sizeof(W) / sizeof(P)),
+            p, n * (sizeof(W) / sizeof(P)),
             [by = static_cast<P>(factor)]<class V>(V x) XGRAD_LAMBDA_INLINE { return x * V(by); },
             p);
+}
+template <class W, class T> void finish_sums(void* sums, void* to, std::size_t n, double factor) {
+    if (factor != 1) scale<W>(sums, n, factor);
+    if constexpr (!std::same_as<T, W>) scatter_strided<T, W>(sums, to, 1, n);
 }
 
 /// The ElementType of T in tiles of E. impl/instances.ipp has those of the common pairs, so that
@@ -48,7 +43,7 @@ constinit ElementType const ElementTypeOf<T, E>::table{sizeof(T), sizeof(E), siz
     transfer_by<T, E, &scatter_strided<T, E>>,
     transfer_by<wide<E>, E, &accumulate_strided<wide<E>, E>, &accumulate_rows<wide<E>, E>,
         &accumulate_columns<wide<E>, E>>,
-    &narrow<wide<E>, T>, &scale<wide<E>>, &scatter_strided<T, wide<E>>};
+    &finish_sums<wide<E>, T>};
 template <class T, class E = T>
 inline constexpr ElementType const& element_type = ElementTypeOf<T, E>::table;
 
@@ -66,37 +61,6 @@ extern template struct ElementTypeOf<std::complex<float>, std::complex<double>>;
 extern template struct ElementTypeOf<std::complex<double>, std::complex<double>>;
 #endif
 
-inline LoopOperand input_operand(AnyArray const& a, ElementType const& info) {
-    return {&a, &info.gather, false};
-}
-
-/// An output with an element for each position of the index space.
-inline LoopOperand output_operand(AnyArray const& a, ElementType const& info) {
-    return {&a, &info.scatter};
-}
-
-/// An output that `transfer` reduces to an array smaller than the index space. The array has the
-/// initial values of the reduction.
-inline LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer) {
-    return {&a, &transfer, true, true};
-}
-/// An output that is summed into an array of wide elements, initially zero.
-inline LoopOperand sum_operand(AnyArray const& a, ElementType const& info) {
-    return reduce_operand(a, info.accumulate);
-}
-
-/// An array of zeros with elements of this many bytes.
-inline AnyArray zeroed(Shape const& shape, std::size_t element) {
-    AnyArray a(shape, element);
-    std::memset(a.data, 0, a.numel * element);
-    return a;
-}
-
-/// An input that a kernel does not read: zeros.
-inline LoopOperand absent_input(ElementType const& info) {
-    return input_operand(zero_array(), info);
-}
-
 inline constexpr std::size_t max_operands = 63;
 inline constexpr std::size_t max_batch_bytes = 128; // 8 complex numbers, 16 of float
 
@@ -105,17 +69,15 @@ struct KernelTable {
     std::size_t operand_count;
     Vertex const* vertices;
     ElementType const* const* operand; // of each operand
-    ElementType const* result; // as a backward pass reads it: a forward kernel writes it as it is
-    // Call them by run_kernel(). The last two are null where the result has no gradient.
+    ElementType const* written;        // the result as a pass of values writes it
+    ElementType const* result;         // as other passes read it
+    // Call them by KernelCall. The last two are null where the result has no gradient.
     Kernel value, gradient, tangent;
     std::size_t lanes; // of a batch, a power of two
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all operands where they are
     bool is_expensive; // its time is that of computing, whatever the memory does
     OperandMask differentiable;
-
-    /// The number of elements in the whole batches among n.
-    std::size_t in_whole_batches(std::size_t n) const noexcept { return n & ~(lanes - 1); }
 };
 
 /// False for a tensor that stands alone.
@@ -146,7 +108,7 @@ template <class F> struct KernelTableOf {
         else return nullptr;
     }
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), Elements::table,
-        &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
+        &element_type<Y>, &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
         gradient_kernel<Pass::gradient>(), gradient_kernel<Pass::tangent>(), simd::Batch<P>::width,
         !has_operation<F>, Elements::in_place, is_expensive<F>, Elements::differentiable};
 };
@@ -157,12 +119,6 @@ template <class F> constexpr Kernel sum_kernel_of() {
     if constexpr (has_operation<F> && RealScalar<typename F::scalar>)
         return &run_block<F, Pass::value_and_gradient>;
     else return nullptr;
-}
-
-/// True if a kernel can read the elements of an array in place, in an index space of so many
-/// elements to which the array is broadcast.
-inline bool is_direct(AnyArray const& a, ElementType const& info, std::size_t count) {
-    return info.in_place && a.contiguous && a.numel == count;
 }
 
 } // namespace xgrad::detail

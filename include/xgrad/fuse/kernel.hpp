@@ -2,8 +2,8 @@
 // for each expression.
 // Data: a KernelBlock says what one call computes. run_block<F, pass>() computes it. A kernel
 // computes whole batches: where n is no multiple of the lanes of a batch, the arguments have
-// capacity for whole batches. Read next: run_kernel.hpp, which brings the tail of a block to a
-// kernel, and nd_loop.hpp, which calls kernels on blocks. Both are compiled once.
+// capacity for whole batches. Read next: kernel_call.hpp, which brings arrays to a kernel, and
+// nd_loop.hpp, which calls it on blocks. Both are compiled once.
 #pragma once
 
 #include <algorithm>

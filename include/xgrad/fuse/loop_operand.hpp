@@ -7,8 +7,6 @@
 namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;
-/// The most operands of a forward or a backward kernel.
-inline constexpr std::size_t max_arguments = 2 * 64 + 2;
 /// The longest run that is summed at once; a longer one would lose digits.
 inline constexpr std::size_t max_summed = 4096;
 
@@ -44,24 +42,26 @@ template <class T, class E, Transfer::Strided run, Transfer::Rows rows = &transf
     Transfer::Columns columns = nullptr>
 inline constexpr Transfer transfer_by{sizeof(T), sizeof(E), std::same_as<T, E>, run, rows, columns};
 
-/// An input or an output of a kernel over an index space; at first an output without an array,
-/// which no kernel writes.
+/// What a kernel does with an operand. A sum is a reduction to which the kernel itself can add.
+enum class Role : std::uint8_t { input, output, reduction, sum };
+
+/// An input or an output of a kernel over an index space.
 struct LoopOperand {
-    AnyArray const* array = nullptr;
-    Transfer const* transfer = nullptr;
-    bool output = true;
-    bool reduces = false;     // an output into which tiles are summed or otherwise reduced
-    bool kernel_adds = false; // the kernel can add to this output instead of overwriting it
-    std::int8_t from = -1;    // an output that is a copy of this input
+    ArraySpan array;
+    Transfer const* transfer;
+    Role role;
+    bool copies; // an output that is a copy of the first input: no kernel writes it
 
+    LoopOperand() = default;
+    LoopOperand(ArraySpan const& a, Transfer const& t, Role r) noexcept
+        : array(a), transfer(&t), role(r), copies(false) {}
+
+    bool is_input() const noexcept { return role == Role::input; }
+    bool reduces() const noexcept { return role >= Role::reduction; }
     /// True where a kernel can use contiguous elements in place.
-    bool in_place() const noexcept { return !reduces && from < 0 && transfer->same_type; }
+    bool in_place() const noexcept { return !reduces() && !copies && transfer->same_type; }
 };
 
-/// A buffer for a tile of any scalar type.
-struct TileBuffer {
-    alignas(64) std::byte elements[tile_size * 16];
-};
 /// Zeros of any scalar type, for the inputs that no gradient reads. Nothing writes to them, so that
 /// the system maps one page to all of them.
 inline constexpr std::size_t zero_elements = 4096;
@@ -69,13 +69,6 @@ struct ZeroBuffer {
     alignas(64) std::byte elements[zero_elements * 16];
 };
 inline constinit ZeroBuffer zero_buffer{};
-/// Zero, without dimensions, for element types of any size.
-AnyArray const& zero_array();
-
-/// Prefetches the cache lines of an output that a kernel writes in place. Stores retire in order,
-/// so stores to tiles, which hit the L1 cache, would wait behind a store that misses. AMD's
-/// processors since Zen 3 lose by it.
-void prefetch_for_stores([[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes);
 
 /// Properties of the first 64 operands in a tile, one bit each. `constant`: inputs with one value.
 /// `added_to`: outputs to which the kernel adds.
@@ -88,18 +81,8 @@ struct LoopFacts {
 /// A kernel and its context. It gets pointers to the operands' elements and the number of elements,
 /// and returns what it has summed: 0 where it sums nothing.
 struct LoopBody {
-    double (*call)(void* context, void** operands, std::size_t n, LoopFacts facts);
-    void* context;
+    double (*call)(void const* context, void** operands, std::size_t n, LoopFacts facts);
+    void const* context;
 };
-
-template <class F> LoopBody loop_body(F& f) {
-    return {
-        [](void* context, void** operands, std::size_t n, LoopFacts facts) {
-            if constexpr (std::is_void_v<std::invoke_result_t<F&, void**, std::size_t, LoopFacts>>)
-                return (*static_cast<F*>(context))(operands, n, facts), 0.;
-            else return (*static_cast<F*>(context))(operands, n, facts);
-        },
-        &f};
-}
 
 } // namespace xgrad::detail

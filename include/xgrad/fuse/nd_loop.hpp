@@ -13,7 +13,7 @@
 // nothing.
 //
 // bench_broadcast and bench_permutations measure it, and bench_rational, rows "hand, streaming",
-// what is large. Read next: run() and run_boxes() in impl/fuse/nd_loop.ipp, then evaluate_into.hpp.
+// what is large. Read next: run() and run_boxes() in impl/fuse/nd_loop.ipp, then kernel_call.hpp.
 #pragma once
 
 #include <span>
@@ -49,7 +49,6 @@ private:
     NdLoop(NdLoop const& plan) : NdLoopPlan(plan) { make_buffers(); }
 
     void make_buffers();
-    Walk* find_walk(std::int8_t operand);
     void transfer(Walk const& walk, std::byte* tile, std::ptrdiff_t gap, std::byte* array,
         std::size_t columns, std::size_t last) const;
     void open_input(Walk& walk) const;

@@ -21,7 +21,7 @@ class NdLoopPlan {
 public:
     NdLoopPlan& operator=(NdLoopPlan const&) = delete;
 
-    /// Declares operand k of the kernel. One that is not declared, or has no array, is null.
+    /// Declares operand k of the kernel. One that is not declared, or has no elements, is null.
     void add(std::size_t k, LoopOperand const& operand);
 
 protected:

@@ -34,11 +34,9 @@
 #include <xgrad/impl/functional/jacobian.ipp>
 #include <xgrad/impl/functional/jvp.ipp>
 #include <xgrad/impl/functional/vjp.ipp>
-#include <xgrad/impl/fuse/evaluate_into.ipp>
-#include <xgrad/impl/fuse/loop_operand.ipp>
+#include <xgrad/impl/fuse/kernel_call.ipp>
 #include <xgrad/impl/fuse/nd_loop.ipp>
 #include <xgrad/impl/fuse/nd_loop_plan.ipp>
-#include <xgrad/impl/fuse/run_kernel.ipp>
 #include <xgrad/impl/kernels/fft.ipp>
 #include <xgrad/impl/kernels/gemm.ipp>
 #include <xgrad/impl/ops/gamma.ipp>
@@ -49,7 +47,6 @@
 #include <xgrad/impl/tensor/backward.ipp>
 #include <xgrad/impl/tensor/bound_operands.ipp>
 #include <xgrad/impl/tensor/create.ipp>
-#include <xgrad/impl/tensor/dual_pass.ipp>
 #include <xgrad/impl/tensor/from_memory.ipp>
 #include <xgrad/impl/tensor/function_node.ipp>
 #include <xgrad/impl/tensor/fused_gradient_node.ipp>

@@ -73,7 +73,7 @@ struct Dft : Arraywise {
         detail::copy_elements(out, x);
         for (auto const axis : axes)
             detail::transform_axis(out, static_cast<std::size_t>(axis), sign);
-        if (scale != 1) detail::scale<T>(out, scale);
+        if (scale != 1) detail::scale<T>(out.data, out.numel, scale);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
@@ -90,7 +90,7 @@ struct RealDft : Arraywise {
         detail::Array<std::complex<P>> full(x.shape);
         detail::copy_elements(full, x);
         detail::transform_axis(full, axis, -1);
-        if (scale != 1) detail::scale<std::complex<P>>(full, scale);
+        if (scale != 1) detail::scale<std::complex<P>>(full.data, full.numel, scale);
         return detail::contiguous(detail::part_along(full, axis, 0, x.shape[axis] / 2 + 1));
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;

@@ -85,8 +85,7 @@ struct ProdGradient : Arraywise {
                     using detail::conj;
                     return gi * conj(v);
                 });
-        detail::narrow<W, T>(out);
-        return detail::rows_put_back(over, std::move(detail::as<T>(out)));
+        return detail::rows_put_back(over, detail::narrowed<T>(out));
     }
     auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& x) const {
         std::remove_cvref_t<decltype(x)> const unit(

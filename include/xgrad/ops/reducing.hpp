@@ -9,7 +9,7 @@
 
 #include <limits>
 
-#include <xgrad/fuse/evaluate_into.hpp>
+#include <xgrad/fuse/kernel_call.hpp>
 #include <xgrad/ops/shaping.hpp>
 
 namespace xgrad::detail {
@@ -93,17 +93,29 @@ void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t 
     }
 }
 
+/// The elements of a contiguous array of W as elements of T.
+template <class T, class W> Array<T> narrowed(Array<W> const& a) {
+    if constexpr (std::same_as<W, T>) return a;
+    else {
+        Array<T> out(a.shape);
+        scatter_strided<T, W>(a.data, out.data, 1, out.numel);
+        return out;
+    }
+}
+
 /// Reduces an expression over axes without storing its values.
 template <class Combine, class T>
 Array<T> reduce_expression(KernelTable const& table, void const* expression,
     AnyArray const* const* operands, Shape const& space, Axes const& axes, bool keep) {
     using A = typename Combine::accumulator;
-    Array<A> out(reduced_shape(space, axes, true), Combine::start());
-    evaluate_into(table, expression, operands, space,
-        reduce_operand(out, transfer_by<A, T, &reduce_strided<Combine, T>>));
-    narrow<A, T>(out);
-    if (!keep) out.reshape(reduced_shape(space, axes, false));
-    return std::move(as<T>(out));
+    Array<A> all(reduced_shape(space, axes, true), Combine::start());
+    static constexpr Transfer reduction = transfer_by<A, T, &reduce_strided<Combine, T>>;
+    KernelCall call(table, expression, Pass::value, space, numel(space));
+    call.bind_operands(operands);
+    call.reduce(all, reduction);
+    call.run();
+    if (!keep) all.reshape(reduced_shape(space, axes, false));
+    return narrowed<T>(all);
 }
 
 /// Reduces all elements of a contiguous array.

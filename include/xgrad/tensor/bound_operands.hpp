@@ -23,8 +23,7 @@ struct BoundOperands {
     AnyArray const* arrays[64];
     OperandPlan const* plan = nullptr; // set where a Node must be recorded
     bool same_shape = true;
-    OperandMask repeated = 0; // operands of one element in a larger space
-    bool contiguous = true;   // all others are contiguous and of an element type that kernels read
+    bool contiguous = true; // all have one shape, are contiguous, and kernels read them in place
 
     /// `result_exists` is false where a fused reduction consumes the values. Errors call the
     /// outermost operation `as`, if given.

@@ -1,11 +1,10 @@
 // FusedGradientNode: the recorded backward pass of a FusedNode, as one Node. Its own backward pass
-// is one pass over dual numbers (dual_pass.hpp). Where that pass is recorded too, for third
-// derivatives, it is replayed operation by operation (traced.hpp).
+// is one pass over dual numbers. Where that pass is recorded too, for third derivatives, it is
+// replayed operation by operation (traced.hpp).
 #pragma once
 
 #include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/tensor/arraywise_record.hpp>
-#include <xgrad/tensor/dual_pass.hpp>
 #include <xgrad/tensor/local_jacobian.hpp>
 
 namespace xgrad::detail {
@@ -92,16 +91,14 @@ public:
         if (std::ranges::none_of(
                 tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
             return;
-        UnpackGuard const guard(*this);
         std::vector<AnyTensor> of_operands(of_.next_edges().size());
+        std::vector<AnyTensor> found(operand_count());
         for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
             if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
         if (!directions) directions = directions_of(of_, of_operands);
-        DualPass pass = pass_along(of_operands, directions);
-        pass.want_gradients(dependent_operands(), saved_gradient().unpack(*this));
-        pass.run();
+        run_on_duals(of_operands, directions, found, nullptr);
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
+            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], std::move(found[k]));
     }
 
 private:
@@ -146,14 +143,47 @@ private:
         CachedVector<char> unpacked_;
     };
 
-    /// The pass over dual numbers, of the saved values and tangents of the operands, or of a batch
-    /// of so many tangents. Reads a guard.
-    DualPass pass_along(std::span<AnyTensor const> tangents, std::size_t directions = 0) {
-        LocalArray<AnyArray const*, 8> values(operand_count());
+    /// One pass over dual numbers, for tangents of the edges of the first Node, or for a batch of
+    /// so many: the tangents of the gradients of its operands, and, where asked, that of its
+    /// result.
+    void run_on_duals(std::span<AnyTensor const> tangents, std::size_t directions,
+        std::span<AnyTensor> gradients, AnyTensor* tangent) {
+        UnpackGuard const guard(*this);
+        auto const of_each = [&](Shape const& one) {
+            return directions ? batch_shape(directions, one) : one;
+        };
+        Shape const space = of_each(of_.space());
+        KernelCall call(
+            of_.table().kernels, of_.expression_object(), Pass::tangent, space, numel(space));
+        KernelLayout const layout = call.layout;
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
-        return DualPass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr,
-            tangents, directions);
+            if (of_.is_read(k)) call.bind(k, saved_[of_.first_of(k)].array());
+            else call.bind_zeros(k);
+        if (of_.saves_result()) call.bind(layout.saved_result(), saved_result().array());
+        CachedVector<AnyArray> aligned;
+        of_.bind_tangents(call, tangents, aligned);
+        GradientTargets const targets = of_.gradients().only(dependent_operands());
+        call.differentiate(targets);
+        AnyArray grad_output;
+        if (targets.wanted) {
+            auto const gradient = saved_gradient().unpack(*this);
+            auto const* const sum = of_.sum();
+            grad_output = sum ? sum->spread(gradient, of_.space()) : gradient.impl().array;
+            call.bind(layout.grad_output(), grad_output);
+        }
+        for (std::size_t k = 0; k < operand_count(); ++k) {
+            if (!targets.makes_gradient(k)) continue;
+            gradients[k] = AnyTensor(
+                TensorImpl::make(*of_.table().operand_types[k], of_each(of_.operand_shape(k))));
+            auto& to = gradients[k].impl().array;
+            if (directions) to = aligned_batch(std::move(to), of_.space().size());
+            call.bind(layout.gradients() + k, to);
+        }
+        if (tangent) *tangent = of_.run_for_tangent(call);
+        else call.run();
+        for (std::size_t k = 0; directions && k < operand_count(); ++k)
+            if (gradients[k].defined())
+                gradients[k].impl().array.reshape(of_each(of_.operand_shape(k)));
     }
 
     /// Operands whose gradients (this Node's outputs) depend on its inputs.
@@ -166,16 +196,11 @@ private:
     }
 
     void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-        UnpackGuard const guard(*this);
-        DualPass pass = pass_along(tangents);
-        if (has_gradient_edge_) pass.want_tangent();
-        if (OperandMask const wanted = dependent_operands())
-            pass.want_gradients(wanted, saved_gradient().unpack(*this));
-        pass.run();
+        std::vector<AnyTensor> found(operand_count());
+        run_on_duals(tangents, 0, found, has_gradient_edge_ ? &results.back() : nullptr);
         std::size_t edge = 0;
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
-        if (has_gradient_edge_) results[edge] = pass.tangent();
+            if (differentiable_ >> k & 1) results[edge++] = std::move(found[k]);
     }
 
     /// Without XGRAD_HIGHER_ORDER: the values, as results whose derivatives are an error.

@@ -14,6 +14,7 @@
 
 #include <xgrad/autograd/saved_tensor.hpp>
 #include <xgrad/autograd/second_order.hpp>
+#include <xgrad/fuse/kernel_call.hpp>
 #include <xgrad/tensor/bound_operands.hpp>
 
 namespace xgrad::detail {
@@ -45,7 +46,7 @@ public:
     ForwardRule forward_rule() const noexcept override { return ForwardRule::fused; }
     /// With respect to these operands.
     XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(
-        OperandMask operands, AnyArray const* into = nullptr, double factor = 1);
+        OperandMask operands, AnyArray const* into = nullptr);
 
     [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
@@ -58,17 +59,28 @@ public:
     SumOver const* sum() const noexcept { return sum_; }
     /// The broadcast shape of all operands.
     Shape const& space() const noexcept { return space_; }
+    /// The number of elements of space().
+    std::size_t count() const noexcept { return count_; }
     std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
     Shape const& operand_shape(std::size_t k) const;
     GradientTargets const& gradients() const noexcept { return plan_.gradients; }
     OperandMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
+    OperandMask read() const noexcept { return plan_.read; }
     bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
     bool saves_result() const noexcept { return plan_.saves_result; }
     std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
     std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
     std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
+    /// The values of operands that the gradients read, and of a saved result, during the life of a
+    /// guard. `zeros` stand for the other operands, in their shapes.
+    void bind_saved(KernelCall& call, std::byte* zeros = nullptr) const;
+    /// The tangents of operands, from those of the edges. `aligned` has what belongs to a batch.
+    XGRAD_LAZY void bind_tangents(KernelCall& call, std::span<AnyTensor const> tangents,
+        CachedVector<AnyArray>& aligned) const;
+    /// Runs a pass over dual numbers, and returns the tangent of the result.
+    XGRAD_LAZY AnyTensor run_for_tangent(KernelCall& call) const;
     AnyTensor unpack_operand(std::size_t k) { return completed()[plan_.slot[k]].unpack(*this); }
     AnyTensor unpack_result() { return completed()[plan_.slots].unpack(*this); }
 
@@ -101,15 +113,12 @@ private:
     void save_shapes(BoundOperands const& in);
     /// The saved tensors, with all that unpack() and messages tell of them.
     [[gnu::cold]] SavedTensor* completed();
-    /// The values of saved tensor i during the life of a guard.
-    AnyArray saved_array(std::size_t i) const;
-
     /// Prepares the saved tensors for a pass (checks versions, unpacks), and drops what was
     /// unpacked at its end.
     class UnpackGuard {
     public:
-        explicit UnpackGuard(FusedNode& n) : UnpackGuard(&n) {
-            if (!n.is_intact()) open(); // the destructor closes also where this throws
+        explicit UnpackGuard(FusedNode& n) : node_(n) {
+            if (!n.is_intact()) open();
         }
         UnpackGuard(UnpackGuard const&) = delete;
         UnpackGuard& operator=(UnpackGuard const&) = delete;
@@ -119,74 +128,45 @@ private:
         }
 
     private:
-        explicit UnpackGuard(FusedNode* n) noexcept : node_(*n) {}
         [[gnu::cold]] void open();
         [[gnu::cold]] void close() noexcept;
 
         FusedNode& node_;
         OperandMask unpacked_ = 0;
     };
-    /// The values of the operands that the gradients read, and of a saved result.
-    class SavedArrays;
-
     bool would_record(AnyTensor const& gradient);
     /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
     XGRAD_LAZY void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
     XGRAD_LAZY void push_tangents(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
+    void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
     bool is_intact() const noexcept {
         bool intact = true;
         for (std::size_t i = 0; i < plan_.saved_tensors(); ++i) intact &= saved()[i].is_intact();
         return intact;
     }
-    [[gnu::cold]] void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
     /// Scales the early gradients by grad_output, or broadcasts it.
     void apply_sum(AnyTensor const& gradient, std::span<AnyTensor> results);
-    [[gnu::cold]] void compute_early();
 
-    /// One pass of a kernel over the elements: the gradients for grad_output, or without one those
-    /// of the sum, which it returns. The operands are those of `in`, or else the saved ones. It
-    /// makes the gradients that are not defined, and adds to the others, which are contiguous. A
-    /// gradient may take the place of `buffer`, which is grad_output.
-    double run(BoundOperands const* in, AnyArray const* grad_output, std::span<AnyTensor> gradients,
-        AnyTensor* buffer = nullptr);
-    double run_loop(BoundOperands const* in, AnyArray const* grad_output,
-        std::span<AnyTensor> gradients, OperandMask added_to);
-    double call_kernel(Pass pass, void* const* at, std::size_t count, OperandMask constant,
-        OperandMask added_to, OperandMask repeated = 0) const;
+    /// One pass over the elements: the gradients for grad_output, or without one those of the sum,
+    /// which it returns. It reads these operands, or else the saved ones, makes the gradients that
+    /// are not defined, and adds to the others. A gradient may take the place of `buffer`, which is
+    /// grad_output.
+    double run(AnyArray const* const* operands, AnyArray const* grad_output,
+        std::span<AnyTensor> gradients, AnyTensor* buffer = nullptr, std::byte* zeros = nullptr);
 
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 
     OperandPlan const& plan_;
-    OperandMask repeated_;   // operands of one element in a larger space
-    bool contiguous_;        // all others are contiguous, and a kernel reads them and writes to the
-                             // result in place
+    bool const is_plain_;    // all operands are plain: see KernelCall
     bool has_early_ = false; // the gradients of a full sum are there
     OperandMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
+    std::size_t count_;
     std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
-};
-
-class FusedNode::SavedArrays {
-public:
-    XGRAD_INLINE explicit SavedArrays(FusedNode const& node)
-        : arrays_(node.plan_.saved_tensors()), values_(node.operand_count() + 1) {
-        auto const& plan = node.plan_;
-        for (std::size_t i = 0; i < plan.saved_tensors(); ++i) arrays_[i] = node.saved_array(i);
-        for (std::size_t k = 0; k < node.operand_count(); ++k)
-            if (node.is_read(k)) values_[k] = &arrays_[plan.slot[k]];
-        if (node.saves_result()) result_ = &arrays_[plan.slots];
-    }
-    AnyArray const** values() noexcept { return &values_[0]; }
-    AnyArray const* result() const noexcept { return result_; }
-
-private:
-    LocalArray<AnyArray, 6> arrays_;
-    LocalArray<AnyArray const*, 8> values_;
-    AnyArray const* result_ = nullptr;
 };
 
 } // namespace xgrad::detail

@@ -51,7 +51,7 @@ void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, double factor)
         if (factor == 1) return;
         auto const& out = as<T>(t.impl().array);
         auto const product = contiguous(out);
-        scale<T>(product, factor);
+        scale<T>(product.data, product.numel, factor);
         if (!out.contiguous) copy_elements(out, product);
     }
 }

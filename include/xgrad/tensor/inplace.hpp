@@ -115,17 +115,18 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
             copy_elements(out, converted.array_of());
             if (new_grad_fn) return new_grad_fn->begin();
         } else {
+            std::optional<NewGradFn> new_grad_fn;
             if constexpr (Differentiable<T>)
                 if (recorded) {
                     Edge written; // to nothing, where a part of t is overwritten with numbers
                     if (in.plan) written = fused_edge(flat.object(), flat.operands, in, t);
-                    NewGradFn new_grad_fn(t, std::move(written));
-                    evaluate_into(table.kernels, flat.object(), in.arrays, in.space(),
-                        output_operand(out, element_type<T>));
-                    return new_grad_fn.begin();
+                    new_grad_fn.emplace(t, std::move(written));
                 }
-            evaluate_into(table.kernels, flat.object(), in.arrays, in.space(),
-                output_operand(out, element_type<T>));
+            KernelCall call(table.kernels, flat.object(), Pass::value, out.shape, out.numel);
+            call.bind_operands(in.arrays, in.contiguous);
+            call.bind(call.layout.result(), out);
+            call.run();
+            if (new_grad_fn) return new_grad_fn->begin();
         }
         out.storage->bump();
     }

@@ -12,12 +12,10 @@ namespace xgrad::detail {
 
 class LocalJacobian {
 public:
-    /// With respect to `operands`; of those that are one tensor it has all or none. Takes the saved
-    /// value of each operand that is read. Or it writes the derivatives, of the real part, times a
-    /// factor into an array of each operand.
-    XGRAD_LAZY LocalJacobian(FusedNode const& node, AnyArray const* const* values,
-        AnyArray const* result, OperandMask operands, AnyArray const* into = nullptr,
-        double factor = 1);
+    /// With respect to `operands`; of those that are one tensor it has all or none. Reads the saved
+    /// values. Or it writes the derivatives, of the real part, into an array of each operand.
+    XGRAD_LAZY LocalJacobian(
+        FusedNode const& node, OperandMask operands, AnyArray const* into = nullptr);
 
     /// The tangents of the result for tangents of the edges.
     XGRAD_LAZY AnyTensor push(std::span<AnyTensor const> tangents) const;
@@ -26,15 +24,18 @@ public:
 
 private:
     /// The gradients of the real, or of the imaginary parts of the result.
-    XGRAD_LAZY void compute(
-        AnyArray const* const* values, AnyArray const* result, bool imaginary, double factor);
-    XGRAD_LAZY bool is_complex_operand(std::size_t k) const;
+    XGRAD_LAZY void compute(bool imaginary);
+    /// The product of the derivatives by operand k with a batch: of tangents of the operand, or of
+    /// gradients of the result. It is written, or summed, to arrays of this shape.
+    XGRAD_LAZY AnyTensor multiply(
+        bool pushes, std::size_t k, AnyArray const& by, Shape const& shape) const;
 
     FusedNode const& node_;
     KernelTable const& kernels_;
     GradientTargets targets_;
-    bool is_complex_, is_double_;        // the result; the precision of the kernel
-    CachedVector<AnyArray> derivatives_; // for each operand, of the real and the imaginary parts
+    bool is_complex_;                    // the result
+    CachedVector<AnyArray> derivatives_; // by each operand, of the real and the imaginary parts; of
+                                         // a sum, times its factor
 };
 
 /// The number of directions in a batch of tangents of the edges of a Node, or 0 where they are

@@ -29,7 +29,6 @@ struct OperandPlan {
     OperandMask read = 0;      // operands that the gradients read
     OperandMask saved = 0;     // the first one of each tensor among them
     bool saves_unconnected = false; // a saved value requires a gradient but has no edge here
-    bool reads_all = false;         // the gradients read every operand
     std::uint8_t edges = 0, slots = 0;
     std::array<std::uint8_t, 64> edge{}; // of each operand with a gradient, its edge
     bool saves_result = false;

@@ -32,8 +32,8 @@ template <class F> struct RecordTableOf {
     static void destroy(void* expression) noexcept { static_cast<F*>(expression)->~F(); }
     static inline std::atomic<OperandPlan const*> plans{nullptr};
     static constexpr RecordTable make() {
-        RecordTable t{KernelTableOf<F>::table, element_type<Y>, type_info<Y>,
-            type_infos<operand_scalars<F>>.data(), sizeof(F)};
+        RecordTable t{KernelTableOf<F>::table, type_info<Y>, type_infos<operand_scalars<F>>.data(),
+            sizeof(F)};
         if constexpr (Differentiable<Y>) {
             if constexpr (!std::is_trivially_copyable_v<F>) t.copy = &copy;
             if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
@@ -55,11 +55,8 @@ Edge fused_edge(void const* expression, AnyTensor const* const* operands, BoundO
 AnyTensor record_flat(
     RecordTable const& table, void const* expression, AnyTensor const* const* operands);
 
-inline std::string_view sum_name(bool mean) {
-    return mean ? std::string_view("Mean") : std::string_view("Sum");
-}
-
-/// A full sum that is recorded computes its gradients in the same pass.
+/// Sums over axes. A sum of all elements that is recorded computes its gradients in the same pass,
+/// by its kernel.
 AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, Kernel kernel,
     void const* expression, AnyTensor const* const* operands, Axes const* over, bool keepdims,
     bool mean);

@@ -17,7 +17,6 @@ struct SumOver;
 /// What recording needs to know of a flattened expression.
 struct RecordTable {
     KernelTable const& kernels;
-    ElementType const& result; // as the forward kernel writes it
     TypeInfo const& result_type;
     TypeInfo const* const* operand_types;
     std::size_t expression_bytes;

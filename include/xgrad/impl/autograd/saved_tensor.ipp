@@ -14,12 +14,8 @@ XGRAD_FUNCTION SavedTensor SavedTensor::operand(AnyTensor const& t) {
     return {is_own_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_constant};
 }
 
-XGRAD_FUNCTION detail::AnyArray SavedTensor::array(Shape const& shape) const {
-    if (!storage_) return array();
-    detail::AnyArray a(shape);
-    a.storage = storage_;
-    a.data = data_;
-    return a;
+XGRAD_NOINLINE XGRAD_FUNCTION detail::AnyArray const& SavedTensor::array() const {
+    return (rest_->packed ? rest_->packed->open : rest_->value).impl().array;
 }
 
 XGRAD_FUNCTION void SavedTensor::complete(
@@ -29,7 +25,10 @@ XGRAD_FUNCTION void SavedTensor::complete(
     if (edge && detail::is_leaf(*edge.function))
         value = static_cast<detail::AccumulateGrad&>(*edge.function).variable();
     if (!value.defined() || value.impl().array.data != data_) {
-        value = AnyTensor(detail::TensorImpl::make(type, array(shape)));
+        detail::AnyArray a(shape);
+        a.storage = storage_;
+        a.data = data_;
+        value = AnyTensor(detail::TensorImpl::make(type, std::move(a)));
         value.impl().grad_fn = edge.function;
         value.impl().output_nr = edge.input_nr;
     }

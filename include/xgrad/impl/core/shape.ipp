@@ -20,7 +20,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
 
 namespace xgrad {
 
-XGRAD_FUNCTION std::size_t numel(Shape const& shape) {
+XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel(Shape const& shape) {
     std::size_t n = 1;
     bool fits = true;
     for (auto const d : shape) fits &= !detail::multiply_overflows(n, d, n);

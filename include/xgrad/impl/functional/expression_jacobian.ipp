@@ -145,8 +145,7 @@ private:
                     into[k] = to;
                 }
         }
-        static_cast<void>(
-            node.local_jacobian(wanted, into.data(), node.sum() ? node.sum()->scale : 1));
+        static_cast<void>(node.local_jacobian(wanted, into.data()));
     }
 
     Evaluation const& e_;

@@ -14,13 +14,6 @@
 
 namespace xgrad::detail {
 
-/// The walk of an operand; null where it has none of its own.
-XGRAD_FUNCTION NdLoop::Walk* NdLoop::find_walk(std::int8_t operand) {
-    for (auto& walk : walks_)
-        if (walk.index == operand) return &walk;
-    return nullptr;
-}
-
 /// Allocates the buffers of all operands.
 XGRAD_FUNCTION void NdLoop::make_buffers() {
     for (auto const& walk : walks_) bytes_ += walk.bytes;
@@ -43,10 +36,10 @@ XGRAD_FUNCTION void NdLoop::transfer(Walk const& walk, std::byte* tile, std::ptr
     auto const plane = [&] {
         if (walk.access == Access::transposed) {
             auto const pitch = gap / static_cast<std::ptrdiff_t>(o.transfer->tile_element);
-            return o.output ? copy_transposed(
-                                  o.transfer->element, array, across, tile, pitch, columns, rows)
-                            : copy_transposed(
-                                  o.transfer->element, tile, pitch, array, across, rows, columns);
+            return !o.is_input() ? copy_transposed(o.transfer->element, array, across, tile, pitch,
+                                       columns, rows)
+                                 : copy_transposed(o.transfer->element, tile, pitch, array, across,
+                                       rows, columns);
         }
         if (reduces_columns) return o.transfer->columns(tile, array, columns, rows);
         o.transfer->rows(
@@ -102,8 +95,7 @@ XGRAD_FUNCTION void NdLoop::flush_sum(Walk const& walk) const {
 
 /// Scatters an output that is no sum of a kernel, or reduces it into its array.
 XGRAD_FUNCTION void NdLoop::scatter(Walk const& walk) {
-    auto const from = walk.operand.from;
-    auto const& source = from < 0 ? walk : *find_walk(from);
+    auto const& source = walk.operand.copies ? walks_[0] : walk;
     auto* const tile = source.access <= Access::rows ? source.at : source.buffer;
     if (walk.access == Access::streamed)
         return stream(walk.at, tile, columns_ * walk.operand.transfer->element);
@@ -127,6 +119,16 @@ XGRAD_FUNCTION bool NdLoop::next_box() {
     return false;
 }
 
+/// Prefetches the cache lines of an output that a kernel writes in place. Stores retire in order,
+/// so stores to tiles, which hit the L1 cache, would wait behind a store that misses. AMD's
+/// processors since Zen 3 lose by it.
+inline void prefetch_for_stores(
+    [[maybe_unused]] std::byte const* place, [[maybe_unused]] std::size_t bytes) {
+#if defined(__GNUC__) && !(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
+    for (std::size_t at = 0; at < bytes; at += 64) prefetch_for_writing(place + at);
+#endif
+}
+
 /// Processes all boxes of this part.
 XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
     double sum = 0;
@@ -146,9 +148,9 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
             at_[walk.index] = walk.buffer;
             if (walk.access <= Access::rows) {
                 at_[walk.index] = walk.at;
-                if (o.output && copies_boxes_ && !by_row_)
+                if (!o.is_input() && copies_boxes_ && !by_row_)
                     prefetch_for_stores(walk.at, elements * o.transfer->element);
-            } else if (!o.output) open_input(walk);
+            } else if (o.is_input()) open_input(walk);
             else if (walk.adds) open_sum(walk);
             if (walk.added_to) facts_.added_to |= walk.bit();
         }
@@ -159,7 +161,7 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
             call(elements);
         }
         for (auto const& walk : walks_)
-            if (walk.operand.output && walk.access > Access::rows && !walk.adds) scatter(walk);
+            if (!walk.operand.is_input() && walk.access > Access::rows && !walk.adds) scatter(walk);
     } while (next_box());
     for (auto const& walk : walks_)
         if (walk.adds && walk.access > Access::rows) flush_sum(walk);

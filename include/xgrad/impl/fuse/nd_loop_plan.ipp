@@ -27,25 +27,28 @@ XGRAD_FUNCTION NdLoopPlan::NdLoopPlan(Shape const& space, std::size_t operands, 
 }
 
 XGRAD_FUNCTION void NdLoopPlan::add(std::size_t k, LoopOperand const& o) {
-    if (!o.array) return;
+    auto const& array = o.array;
+    if (!array.data) return;
     auto const index = static_cast<std::uint8_t>(k);
-    auto const& array = *o.array;
     auto const& transfer = *o.transfer;
-    if (!o.output)
+    if (o.is_input())
         for (auto const& walk : walks_)
-            if (walk.operand.array == &array && walk.operand.transfer == &transfer) {
+            if (walk.operand.array.data == array.data && walk.operand.array.shape == array.shape &&
+                walk.operand.transfer == &transfer) {
                 same_.emplace_back(index, walk.index);
                 return;
             }
     // A kernel adds in the precision of the buffer, so the array must have that precision too.
     bool const adds =
-        o.kernel_adds && transfer.element == transfer.tile_element && LoopFacts::bit(k);
+        o.role == Role::sum && transfer.element == transfer.tile_element && LoopFacts::bit(k);
     auto* const stride = strides_.data() + std::exchange(strides_used_, strides_used_ + axes_);
-    std::size_t const lead = rank_ - array.shape.size();
+    auto const& shape = *array.shape;
+    Strides const strides = array.strides ? *array.strides : row_major(shape);
+    std::size_t const lead = rank_ - shape.size();
     for (std::size_t i = 0; i < axes_; ++i)
-        if (std::size_t const d = axis_[i].dimension; d >= lead && array.shape[d - lead] != 1)
-            stride[i] = array.strides[d - lead];
-    walks_.emplace_back(o, stride, array.data, index, o.reduces ? adds : o.in_place(), adds);
+        if (std::size_t const d = axis_[i].dimension; d >= lead && shape[d - lead] != 1)
+            stride[i] = strides[d - lead];
+    walks_.emplace_back(o, stride, array.data, index, o.reduces() ? adds : o.in_place(), adds);
     widest_ = std::max(widest_, transfer.tile_element);
 }
 
@@ -103,9 +106,9 @@ XGRAD_FUNCTION void NdLoopPlan::choose_box() {
         for (auto const& walk : walks_) {
             if (is_streamed(walk))
                 longest = std::min(longest, streamed_part / walk.operand.transfer->element);
-            else if (walk.operand.from >= 0 && walk.operand.reduces)
+            else if (walk.operand.copies && walk.operand.reduces())
                 longest = std::min(longest, max_summed);
-            else if (!(walk.operand.from >= 0 || (walk.direct && walk.stride[0] == 1)))
+            else if (!(walk.operand.copies || (walk.direct && walk.stride[0] == 1)))
                 longest = std::min(longest, walk.stride[0] > 1 ? strided_part : longest_part);
             if (is_transposed(walk))
                 side = std::max(side, square_side(walk.operand.transfer->element));
@@ -142,19 +145,19 @@ XGRAD_FUNCTION void NdLoopPlan::choose_box() {
 XGRAD_FUNCTION bool NdLoopPlan::is_transposed(Walk const& walk) const {
     if (axes_ < 2 || !walk.direct || walk.stride[1] != 1 || walk.stride[0] == 0) return false;
     std::size_t const side = square_side(walk.operand.transfer->element);
-    return !walk.operand.reduces && axis_[0].extent >= side && axis_[1].extent >= side;
+    return !walk.operand.reduces() && axis_[0].extent >= side && axis_[1].extent >= side;
 }
 
 /// True for an output that is larger than the caches, if the kernel reads it nowhere.
 XGRAD_FUNCTION bool NdLoopPlan::is_streamed(Walk const& walk) const {
     auto const& o = walk.operand;
-    if (!streams_ || axes_ > 1 || !o.output ||
+    if (!streams_ || axes_ > 1 || o.is_input() ||
         axis_[0].extent * o.transfer->element < streamed_bytes)
         return false;
     return o.in_place() && walk.stride[0] == 1 &&
-           reinterpret_cast<std::uintptr_t>(o.array->data) % block_alignment == 0 &&
+           reinterpret_cast<std::uintptr_t>(o.array.data) % block_alignment == 0 &&
            std::ranges::none_of(walks_, [&](Walk const& other) {
-               return !other.operand.output && other.operand.array->data == o.array->data;
+               return other.operand.is_input() && other.operand.array.data == o.array.data;
            });
 }
 
@@ -170,7 +173,7 @@ XGRAD_FUNCTION NdLoopPlan::Access NdLoopPlan::access_of(Walk const& walk) const 
     }
     if (is_streamed(walk)) return Access::streamed;
     if (walk.direct && contiguous) return Access::in_place;
-    if (constant && !(by_row_ && walk.operand.output)) return Access::constant;
+    if (constant && !(by_row_ && !walk.operand.is_input())) return Access::constant;
     if (walk.direct && by_row_ && walk.stride[0] == 1) return Access::rows;
     return is_transposed(walk) ? Access::transposed : Access::buffered;
 }
@@ -179,10 +182,10 @@ XGRAD_FUNCTION void NdLoopPlan::choose_access(Walk& walk) {
     auto const& o = walk.operand;
     walk.access = access_of(walk);
     copies_boxes_ |= walk.access > Access::rows && walk.access != Access::streamed &&
-                     (walk.operand.output || walk.access != Access::constant);
+                     (!walk.operand.is_input() || walk.access != Access::constant);
     if (walk.access <= Access::rows) {
         walk.row_gap = walk.step(last_ ? 1 : 0);
-        walk.added_to = o.reduces;
+        walk.added_to = o.reduces();
         return;
     }
     std::size_t const row = axis_[0].step, tile_element = o.transfer->tile_element;
@@ -192,10 +195,10 @@ XGRAD_FUNCTION void NdLoopPlan::choose_access(Walk& walk) {
         elements = walk.access == Access::constant ? row : pitch * axis_[1].step;
     }
     if (walk.access == Access::constant) {
-        if (!o.output) facts_.constant |= walk.bit();
+        if (o.is_input()) facts_.constant |= walk.bit();
         walk.adds = false; // the sum of a buffer costs less than the additions
     } else walk.row_gap = static_cast<std::ptrdiff_t>(pitch * tile_element);
-    if (o.from < 0) walk.bytes = (elements * tile_element + 63) & ~std::size_t{63};
+    if (!o.copies) walk.bytes = (elements * tile_element + 63) & ~std::size_t{63};
 }
 
 /// The axis with the most boxes of those along which all outputs move: then no two parts write to
@@ -205,7 +208,7 @@ XGRAD_FUNCTION std::size_t NdLoopPlan::part_axis() const {
     for (std::size_t d = axes_; d-- > last_;) {
         std::size_t const boxes = kernel::divided_up(axis_[d].extent, axis_[d].step);
         if (boxes > most && std::ranges::all_of(walks_, [d](Walk const& walk) {
-                return !walk.operand.output || walk.stride[d] != 0;
+                return walk.operand.is_input() || walk.stride[d] != 0;
             }))
             best = d, most = boxes;
     }

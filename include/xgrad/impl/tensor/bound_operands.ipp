@@ -1,7 +1,6 @@
 // Bodies of bound_operands.hpp.
 #pragma once
 
-#include <xgrad/fuse/run_kernel.hpp>
 #include <xgrad/tensor/bound_operands.hpp>
 
 namespace xgrad::detail {
@@ -63,8 +62,8 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
             (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
             require |= OperandMask{1} << k;
     }
-    contiguous = ordered;
     same_shape = same_shapes;
+    contiguous = ordered && same_shapes;
     if (OperandMask const differentiable = require & table.kernels.differentiable) {
         is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
                     latest->pattern.result_exists == result_exists;
@@ -91,13 +90,6 @@ XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
     if (!fits) {
         auto const* root = table.kernels.vertices;
         vertex_shape(root, operands, as);
-    }
-    std::size_t const elements = count();
-    contiguous = true;
-    for (std::size_t k = 0; k < table.kernels.operand_count; ++k) {
-        if (is_direct(*arrays[k], *table.kernels.operand[k], elements)) continue;
-        contiguous &= arrays[k]->numel == 1;
-        repeated |= OperandMask{1} << k;
     }
 }
 

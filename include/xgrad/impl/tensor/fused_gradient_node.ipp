@@ -21,18 +21,43 @@ XGRAD_LAZY_BODY void FusedNode::push_tangents(
         return;
     }
     UnpackGuard const guard(*this);
-    SavedArrays saved(*this);
-    DualPass pass(*this, saved.values(), saved.result(), tangents);
-    pass.want_tangent();
-    pass.run();
-    results[0] = pass.tangent();
+    KernelCall call(table().kernels, expression_object(), Pass::tangent, space_, count_);
+    GradientTargets const none = gradients().only(0);
+    CachedVector<AnyArray> aligned;
+    call.differentiate(none);
+    bind_saved(call);
+    bind_tangents(call, tangents, aligned);
+    results[0] = run_for_tangent(call);
+}
+
+XGRAD_LAZY_BODY void FusedNode::bind_tangents(
+    KernelCall& call, std::span<AnyTensor const> tangents, CachedVector<AnyArray>& aligned) const {
+    aligned.resize(operand_count());
+    for (std::size_t k = 0; k < operand_count(); ++k) {
+        bool const moves = wanted() >> k & 1 && tangents[edge_of(k)].defined();
+        if (moves) {
+            auto const& t = tangents[edge_of(k)].impl().array;
+            bool const is_batch = t.shape.size() > operand_shape(k).size();
+            aligned[k] = is_batch ? aligned_batch(t, space_.size()) : t;
+        }
+        call.bind_tangent(k, moves ? &aligned[k] : nullptr);
+    }
+}
+
+XGRAD_LAZY_BODY AnyTensor FusedNode::run_for_tangent(KernelCall& call) const {
+    AnyTensor tangent(
+        TensorImpl::make(table().result_type, sum_ ? sum_->reduced(space_, true) : space_));
+    auto& array = tangent.impl().array;
+    call.bind(call.layout.tangent(), array, sum_ ? sum_->scale : 1);
+    call.run();
+    if (sum_) array.reshape(sum_->reduced(space_, sum_->keeps_dims));
+    return tangent;
 }
 
 XGRAD_LAZY_BODY LocalJacobian FusedNode::local_jacobian(
-    OperandMask operands, AnyArray const* into, double factor) {
+    OperandMask operands, AnyArray const* into) {
     UnpackGuard const guard(*this);
-    SavedArrays saved(*this);
-    return LocalJacobian(*this, saved.values(), saved.result(), operands, into, factor);
+    return LocalJacobian(*this, operands, into);
 }
 
 XGRAD_LAZY_BODY void FusedNode::apply_recorded(

@@ -1,9 +1,6 @@
 // Bodies of fused_node.hpp.
 #pragma once
 
-#include <xgrad/core/parallel.hpp>
-#include <xgrad/fuse/evaluate_into.hpp>
-#include <xgrad/fuse/nd_loop.hpp>
 #include <xgrad/tensor/fused_node.hpp>
 
 namespace xgrad::detail {
@@ -23,8 +20,7 @@ XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const
 
 XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool& bare)
-    : plan_(*in.plan), repeated_(in.repeated),
-      contiguous_(in.contiguous && plan_.table.result.in_place), space_(in.space()) {
+    : plan_(*in.plan), is_plain_(in.contiguous), space_(in.space()), count_(in.count()) {
     auto const& plan = plan_;
     plan.table.copy_expression(part<std::byte>(plan.expression_at), expression);
     auto* const saved = this->saved();
@@ -37,8 +33,7 @@ XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const
     if (saves_result() && bare) ::new (saved + plan.slots) SavedTensor(result.handle()->array, 0);
     else if (saves_result()) ::new (saved + plan.slots) SavedTensor;
     set_edges(edges(), plan.edges);
-    set_accumulates(
-        !over && contiguous_ && in.same_shape && plan.table.kernels.operand_count <= max_repeated);
+    set_accumulates(!over && in.contiguous && plan.table.kernels.operand_count <= max_added);
     if (!over) return;
     sum_ = ::new (part<std::byte>(plan.sum_at)) SumOver(*over);
     std::uninitialized_value_construct_n(early(), plan.edges);
@@ -144,17 +139,13 @@ XGRAD_FUNCTION SavedTensor* FusedNode::completed() {
     return saved();
 }
 
-XGRAD_FUNCTION AnyArray FusedNode::saved_array(std::size_t i) const {
-    return saved()[i].array(i < plan_.slots ? operand_shape(plan_.slot_operand[i]) : space_);
-}
-
-XGRAD_FUNCTION void FusedNode::UnpackGuard::open() {
+XGRAD_FUNCTION void FusedNode::UnpackGuard::open() try {
     auto* const saved = node_.completed();
     for (std::size_t i = 0; i < node_.plan_.saved_tensors(); ++i)
-        if (saved[i].open(node_)) {
-            unpacked_ |= OperandMask{1} << i;
-            node_.contiguous_ &= saved[i].array().contiguous;
-        }
+        if (saved[i].open(node_)) unpacked_ |= OperandMask{1} << i;
+} catch (...) {
+    close();
+    throw;
 }
 
 XGRAD_FUNCTION void FusedNode::UnpackGuard::close() noexcept {
@@ -165,7 +156,7 @@ XGRAD_FUNCTION void FusedNode::UnpackGuard::close() noexcept {
 // Passes.
 
 XGRAD_FUNCTION double FusedNode::sum_at_once(BoundOperands const& in) {
-    double const sum = run(&in, nullptr, {early(), plan_.edges});
+    double const sum = run(in.arrays, nullptr, {early(), plan_.edges});
     has_early_ = true;
     return sum_->scale * sum;
 }
@@ -177,17 +168,16 @@ XGRAD_FUNCTION bool FusedNode::would_record(AnyTensor const& gradient) {
     return any;
 }
 
-XGRAD_FUNCTION void FusedNode::apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results) {
-    if (!is_intact()) [[unlikely]]
-        return apply_unpacked(gradient, results);
+XGRAD_INLINE void FusedNode::apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results) {
     if (sum_) apply_sum(gradient, results);
     else run(nullptr, &gradient.handle()->array, results, &gradient);
 }
 
-XGRAD_FUNCTION void FusedNode::apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results) {
+XGRAD_FUNCTION void FusedNode::apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results) {
+    if (is_intact()) [[likely]]
+        return apply_unpacked(gradient, results);
     UnpackGuard const guard(*this);
-    if (sum_) apply_sum(gradient, results);
-    else run(nullptr, &gradient.handle()->array, results, &gradient);
+    apply_unpacked(gradient, results);
 }
 
 XGRAD_FUNCTION void FusedNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
@@ -202,7 +192,13 @@ XGRAD_FUNCTION void FusedNode::apply_sum(AnyTensor const& gradient, std::span<An
     if (sum_->kernel)
         if (double const factor = real_scalar(gradient);
             factor == 1 || (std::abs(factor) >= min_factor && std::abs(factor) <= 1 / min_factor)) {
-            if (!has_early_) compute_early();
+            if (!has_early_) {
+                for (std::size_t i = 0; i < plan_.edges; ++i) early()[i] = {};
+                // The same bits as the pass that computed the sum, where its boxes are the same.
+                AnyArray zeros(space_, sizeof(std::complex<double>));
+                std::memset(zeros.data, 0, count_ * sizeof(std::complex<double>));
+                run(nullptr, nullptr, {early(), plan_.edges}, nullptr, zeros.data);
+            }
             has_early_ = false;
             for (std::size_t i = 0; i < plan_.edges; ++i) {
                 results[i] = std::move(early()[i]);
@@ -216,12 +212,6 @@ XGRAD_FUNCTION void FusedNode::apply_sum(AnyTensor const& gradient, std::span<An
     run(nullptr, &grad_outputs, results);
 }
 
-/// Gives the same bits as the pass that computed the sum.
-XGRAD_FUNCTION void FusedNode::compute_early() {
-    for (std::size_t i = 0; i < plan_.edges; ++i) early()[i] = {};
-    run(nullptr, nullptr, {early(), plan_.edges});
-}
-
 /// True for a gradient without other references that no pass or program reads any more, so that
 /// another one may overwrite it.
 XGRAD_INLINE bool is_free(AnyTensor const& gradient) noexcept {
@@ -230,116 +220,58 @@ XGRAD_INLINE bool is_free(AnyTensor const& gradient) noexcept {
            t.inference == inference_mode;
 }
 
-XGRAD_INLINE double FusedNode::call_kernel(Pass pass, void* const* at, std::size_t count,
-    OperandMask constant, OperandMask added_to, OperandMask repeated) const {
-    auto const& kernels = table().kernels;
-    bool const sums = pass == Pass::value_and_gradient;
-    KernelBlock block{expression_object(), at, count, pass, constant, &gradients(), added_to};
-    if (sums) block.factor = sum_->scale;
-    auto const kernel = sums ? sum_->kernel : kernels.gradient;
-    return repeated ? run_repeated(kernels, kernel, block, repeated)
-                    : run_kernel(kernels, kernel, block);
+XGRAD_INLINE void FusedNode::bind_saved(KernelCall& call, std::byte* zeros) const {
+    auto const& plan = plan_;
+    for (std::size_t k = 0; k < call.layout.operand_count; ++k) {
+        auto const* const value = plan.read >> k & 1 ? saved() + plan.slot[k] : nullptr;
+        if (is_plain_ && value && value->bare()) [[likely]]
+            call.bind_plain(k, value->bare());
+        else if (!value && !zeros) call.bind_zeros(k);
+        else {
+            auto const& shape = operand_shape(k);
+            std::size_t const count = numel(shape);
+            call.bind(k, value ? value->span(shape, count) : ArraySpan(zeros, count, shape));
+        }
+    }
+    if (saves_result())
+        call.bind(call.layout.saved_result(), saved()[plan.slots].span(space_, count_));
 }
 
-XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* grad_output,
-    std::span<AnyTensor> gradients, AnyTensor* buffer) {
+XGRAD_FUNCTION double FusedNode::run(AnyArray const* const* operands, AnyArray const* grad_output,
+    std::span<AnyTensor> gradients, AnyTensor* buffer, std::byte* zeros) {
     auto const& plan = plan_;
-    auto const& kernels = plan.table.kernels;
-    KernelLayout const layout{kernels.operand_count};
-    AnyArray const* const like = broadcast_ || (sum_ && !in) ? nullptr
-                                 : in                        ? in->arrays[0]
-                                                             : grad_output;
-    std::size_t const n = layout.operand_count, count = like ? like->numel : numel(space_);
-    bool const spreads = grad_output && grad_output->numel != count; // of a sum
-    OperandMask const repeated = repeated_ | OperandMask{spreads} << n;
-    bool const contiguous =
-        contiguous_ && can_repeat(kernels, repeated, count) &&
-        (spreads ? grad_output->numel == 1 : !grad_output || grad_output->contiguous);
-    void* at[max_arguments];
-    void** const to = at + layout.gradients();
-    if (in)
-        for (std::size_t k = 0; k < n; ++k) at[k] = in->arrays[k]->data, to[k] = nullptr;
-    else
-        for (std::size_t k = 0; k < n; ++k) {
-            at[k] = is_read(k) ? saved()[plan.slot[k]].data() : zero_buffer.elements;
-            to[k] = nullptr;
-        }
-    OperandMask added_to = 0;
+    KernelCall call(plan.table.kernels, expression_object(),
+        grad_output ? Pass::gradient : Pass::value_and_gradient, space_, count_);
+    if (grad_output) {
+        call.differentiate(plan.gradients);
+        call.bind(call.layout.grad_output(), *grad_output);
+    } else {
+        call.differentiate(plan.gradients, sum_->kernel, sum_->scale);
+    }
+    if (operands) call.bind_operands(operands, is_plain_);
+    else bind_saved(call, zeros);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         std::size_t const k = plan.target[i];
-        auto const& type = *plan.table.operand_types[k];
         auto& gradient = gradients[i];
-        if (gradient.defined()) added_to |= OperandMask{1} << k;
-        else if (!contiguous) continue;
-        else if (is_broadcast(k)) gradient = AnyTensor(TensorImpl::make(type, operand_shape(k)));
-        else if (buffer && buffer->handle()->type == &type && is_free(*buffer))
-            gradient = std::move(*std::exchange(buffer, nullptr));
-        else if (like) gradient = AnyTensor(TensorImpl::make(type, AnyArray::Layout{*like}));
-        else gradient = AnyTensor(TensorImpl::make(type, space_));
-        to[k] = gradient.handle()->array.data;
-    }
-    if (!contiguous || count > (in || plan.reads_all ? part_size : zero_elements))
-        return run_loop(in, grad_output, gradients, added_to);
-    at[layout.grad_output()] = grad_output ? grad_output->data : nullptr;
-    at[layout.saved_result()] = saves_result() ? saved()[plan.slots].data() : nullptr;
-    return call_kernel(
-        grad_output ? Pass::gradient : Pass::value_and_gradient, at, count, 0, added_to, repeated);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION double FusedNode::run_loop(BoundOperands const* in,
-    AnyArray const* grad_output, std::span<AnyTensor> gradients, OperandMask added_to) {
-    auto const& kernels = table().kernels;
-    KernelLayout const layout{kernels.operand_count};
-    SavedArrays saved(*this);
-    auto const** const values = saved.values();
-    LocalArray<AnyArray, 6> unread(layout.operand_count), wide_sums(broadcast_ ? plan_.edges : 0);
-    NdLoop loop(space_, layout.tangent(), !kernels.is_expensive);
-    for (std::size_t k = 0; k < layout.operand_count; ++k) {
-        if (in) values[k] = in->arrays[k];
-        else if (!values[k] && !grad_output) {
-            // A sum that is computed again gives the same bits where its boxes are the same.
-            auto& zeros = unread[first_of(k)];
-            if (!zeros.defined()) zeros = zeroed(operand_shape(k), kernels.operand[k]->element);
-            values[k] = &zeros;
-        }
-        loop.add(k, input_operand(values[k] ? *values[k] : zero_array(), *kernels.operand[k]));
-    }
-    if (grad_output) loop.add(layout.grad_output(), input_operand(*grad_output, *kernels.result));
-    if (saved.result())
-        loop.add(layout.saved_result(), input_operand(*saved.result(), *kernels.result));
-    for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
-        std::size_t const k = plan_.target[edge];
-        auto const& info = *kernels.operand[k];
-        auto const& type = *table().operand_types[k];
-        bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
-        if (!gradients[edge].defined())
-            gradients[edge] =
-                AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
-                                  : TensorImpl::make(type, operand_shape(k)));
-        auto const& gradient = gradients[edge].handle()->array;
-        if (!sums) {
-            auto operand = output_operand(gradient, info);
-            operand.reduces = operand.kernel_adds = added_to >> k & 1;
-            loop.add(layout.gradients() + k, operand);
+        if (gradient.defined()) {
+            call.add_gradient(k, gradient.handle()->array);
             continue;
         }
-        bool const widens = info.wide_element > info.element;
-        if (widens) wide_sums[edge] = zeroed(gradient.shape, info.wide_element);
-        else std::memset(gradient.data, 0, gradient.numel * info.element);
-        auto operand = sum_operand(widens ? wide_sums[edge] : gradient, info);
-        operand.kernel_adds = true;
-        loop.add(layout.gradients() + k, operand);
+        // A gradient is laid out like its operand where the array of that is known.
+        auto const& type = *plan.table.operand_types[k];
+        auto const* like = operands     ? operands[k]
+                           : is_read(k) ? saved()[plan.slot[k]].complete_array()
+                                        : nullptr;
+        if (like && (is_broadcast(k) || !(like->contiguous || is_dense(*like)))) like = nullptr;
+        if (buffer && !is_broadcast(k) && buffer->handle()->type == &type && is_free(*buffer) &&
+            buffer->handle()->array.contiguous && (!like || like->contiguous))
+            gradient = std::move(*std::exchange(buffer, nullptr));
+        else
+            gradient = AnyTensor(like ? TensorImpl::make(type, AnyArray::Layout{*like})
+                                      : TensorImpl::make(type, operand_shape(k)));
+        call.bind(call.layout.gradients() + k, gradient.handle()->array);
     }
-    auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
-        return call_kernel(grad_output ? Pass::gradient : Pass::value_and_gradient, at, count,
-            facts.constant, layout.gradients() < 64 ? facts.added_to >> layout.gradients() : 0);
-    };
-    double const sum = loop.run(loop_body(body));
-    for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
-        if (auto const& from = wide_sums[edge]; from.defined())
-            kernels.operand[plan_.target[edge]]->scatter_wide(
-                from.data, gradients[edge].handle()->array.data, 1, from.numel);
-    return sum;
+    return call.run();
 }
 
 } // namespace xgrad::detail

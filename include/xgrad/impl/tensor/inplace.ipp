@@ -119,9 +119,9 @@ XGRAD_LAZY_BODY bool needs_temporary(
         use_temporary |=
             operand.storage == out.storage &&
             (operand.data != out.data || !(operand.shape == out.shape) || !operand.contiguous);
-        use_temporary |=
-            operand.storage != out.storage &&
-            shares_external(operand, table.kernels.operand[k]->element, out, table.result.element);
+        use_temporary |= operand.storage != out.storage &&
+                         shares_external(operand, table.kernels.operand[k]->element, out,
+                             table.result_type.size);
     }
     return use_temporary;
 }

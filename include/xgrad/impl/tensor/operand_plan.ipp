@@ -52,7 +52,6 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
         }
         slot[k] = slot[first];
     }
-    reads_all = read == (OperandMask{1} << n) - 1;
     auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
     edges_at = saved_tensors() * sizeof(SavedTensor);
     expression_at = aligned(edges_at + edges * sizeof(Edge));

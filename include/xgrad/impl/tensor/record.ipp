@@ -19,9 +19,11 @@ XGRAD_FUNCTION AnyTensor record_flat(
         in.same_shape && in.arrays[0]->contiguous
             ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
             : TensorImpl::make(table.result_type, in.space(), own_block));
-    auto const& out = result.impl().array;
-    evaluate_into(
-        table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
+    auto const& out = result.handle()->array;
+    KernelCall call(table.kernels, expression, Pass::value, out.shape, out.numel);
+    call.bind_operands(in.arrays, in.contiguous);
+    call.bind(call.layout.result(), out);
+    call.run();
     if (in.plan)
         result.handle()->grad_fn = FusedNode::make(expression, operands, in, nullptr, result);
     return result;
@@ -32,27 +34,27 @@ XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable
     bool keepdims, bool mean) {
     BoundOperands const in(table, expression, operands, false);
     auto const& space = in.space();
+    double const count = static_cast<double>(in.count());
+    SumOver sum{mean ? std::string_view("Mean") : std::string_view("Sum"), {}};
     if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in)) {
-        SumOver const full{
-            sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
-        auto node = FusedNode::make(expression, operands, in, &full, AnyTensor());
-        AnyTensor result =
-            real_scalar(table.result_type, static_cast<FusedNode&>(*node).sum_at_once(in));
+        sum.kernel = kernel;
+        if (mean) sum.scale = 1 / count;
+        auto node = FusedNode::make(expression, operands, in, &sum, AnyTensor());
+        double const total = static_cast<FusedNode&>(*node).sum_at_once(in);
+        AnyTensor result = real_scalar(table.result_type, total);
         result.handle()->grad_fn = std::move(node);
         return result;
     }
-    SumOver sum{
-        sum_name(mean), over ? normalize_axes(operation, *over, space) : all_axes(space.size())};
-    AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1),
-        table.result.wide_element);
-    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
-    auto const target = sum_operand(sums, table.result);
-    if (sums.numel) evaluate_into(table.kernels, expression, in.arrays, space, target);
-    if (mean) table.result.scale(sums, sum.scale);
-    table.result.narrow(sums);
+    sum.axes = over ? normalize_axes(operation, *over, space) : all_axes(space.size());
     sum.keeps_dims = keepdims;
-    if (!keepdims) sums.reshape(over ? reduced_shape(space, sum.axes, false) : Shape());
-    AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
+    AnyTensor result(TensorImpl::make(table.result_type, sum.reduced(space, true), in.plan));
+    auto& sums = result.handle()->array;
+    if (mean) sum.scale = static_cast<double>(sums.numel) / count;
+    KernelCall call(table.kernels, expression, Pass::value, space, in.count());
+    call.bind_operands(in.arrays);
+    call.bind(call.layout.result(), sums, sum.scale);
+    call.run();
+    if (!keepdims) sums.reshape(sum.reduced(space, false));
     if (in.plan) result.impl().grad_fn = FusedNode::make(expression, operands, in, &sum, result);
     return result;
 }
