@@ -361,7 +361,6 @@ template <std::unsigned_integral U> void put_little_endian(std::string& to, U va
 
 } // namespace detail
 } // namespace xgrad::data
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_FILE_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_PARSE_NUMBER_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_PARSE_NUMBER_HPP
@@ -597,7 +596,6 @@ void write_csv(std::filesystem::path const& path, Tensor<T> const& values,
 }
 
 } // namespace xgrad::data
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_CSV_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
@@ -645,7 +643,6 @@ private:
 };
 
 } // namespace xgrad::data
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_DLPACK_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_DLPACK_HPP
@@ -742,7 +739,6 @@ template <Scalar T> Tensor<T> from_dlpack(::DLManagedTensorVersioned* managed) {
 }
 
 } // namespace xgrad::data
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_DLPACK_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
@@ -861,7 +857,6 @@ private:
 };
 
 } // namespace xgrad::data
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
@@ -1579,7 +1574,6 @@ template <Scalar T> Tensor<T> converted(AnyTensor const& t, std::string const& f
 }
 
 } // namespace xgrad::data::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_ELEMENT_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
@@ -1642,7 +1636,6 @@ private:
 };
 
 } // namespace xgrad::data::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
 
 namespace xgrad::data {
@@ -1683,7 +1676,6 @@ template <Scalar T> Tensor<T> load_npy(Input const& in) {
 void save_npy(std::filesystem::path const& path, AnyTensor const& t);
 
 } // namespace xgrad::data
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_NPY_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
@@ -1773,7 +1765,6 @@ inline bool inflate(std::span<std::byte const> in, std::span<std::byte> out) {
 }
 
 } // namespace xgrad::data::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_INFLATE_HPP
 
 namespace xgrad::data::detail {
@@ -1849,7 +1840,6 @@ private:
 };
 
 } // namespace xgrad::data::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
 
 namespace xgrad::data {
@@ -1873,7 +1863,6 @@ StateDict load_npz(Input const& in, NpzOptions const& options = {});
 void save_npz(std::filesystem::path const& path, StateDict const& state);
 
 } // namespace xgrad::data
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_NPZ_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
@@ -1948,7 +1937,6 @@ private:
 };
 
 } // namespace xgrad::data
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
@@ -2074,7 +2062,6 @@ Json read_json(Input const& in);
 std::string to_text(Json const& value);
 
 } // namespace xgrad::data
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_JSON_HPP
 
 namespace xgrad::data {
@@ -2157,7 +2144,6 @@ void load(M& m, std::filesystem::path const& path) {
 }
 
 } // namespace xgrad
-
 #endif  // XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
 
 XGRAD_HAS_BODIES_ELSEWHERE(data_hpp)

@@ -263,8 +263,8 @@ template <class T> XGRAD_INLINE T contribution(T const& t, T const& d) {
     else return where(t == 0, zero_like(t), t * d);
 }
 
-/// Reports an argument that does not fit to the dual numbers beside it, and a batch that is
-/// printed, once for each type.
+/// Reports an argument that does not fit to the dual numbers beside it, an operation that is not
+/// defined on them, and a batch that is printed, once for each type.
 template <class X> struct WrongNumber {
     static void report() {
         static_assert(!Operand<X> || DualNumber<X>,
@@ -274,12 +274,26 @@ template <class X> struct WrongNumber {
                                    "one precision at each level: Dual<double, 2> beside "
                                    "Dual<double, 2> or Dual<Dual<double, 2>, 3>");
     }
+    /// Of an operation that is not defined on the kinds L; the result causes no further errors.
+    template <class Op, class... L> static auto result_of() {
+        static_cast<void>(ReportDiagnostic<verdict::is_not_defined_on<Op, L...>>());
+        using Y = typename FirstCodomain<typename Op::domain>::type;
+        using Kind = std::conditional_t<std::same_as<Y, B>, B, typename X::kind>;
+        return of_kind<Kind, X>();
+    }
     static void printed() {
         constexpr bool is_number = Number<X>;
         static_assert(is_number, "a batch of numbers is not printed: write "
                                  "xg::map(xg::with_branches, f, ...), which calls the function "
                                  "number by number");
     }
+};
+
+/// Reports a reduction of one number, once for real and once for complex numbers.
+template <class Kind> struct ReductionOfANumber {
+    static_assert(std::same_as<Kind, void>,
+        "map, sum_over: the function gets one number at a time, and there is nothing to reduce: "
+        "write sum(map(f, x)), or make it an operand, map(f, x, sum(x))");
 };
 
 /// What a partial returned, as values of type T: the derivatives with respect to x and to conj(x).
@@ -413,6 +427,8 @@ concept AnyDualNumber = (DualNumber<X> || ...);
 // The names that C++ has for functions of numbers, and tensors have not.
 template <DualNumber X> XGRAD_INLINE auto fabs(X const& x) { return abs(x); }
 template <DualNumber X> XGRAD_INLINE auto arg(X const& x) { return angle(x); }
+/// True for negative numbers and for -0.
+template <DualNumber X> XGRAD_INLINE auto signbit(X const& x) { return copysign(1., x) < 0; }
 /// |x|^2, as in C++; the norm of a tensor is another one.
 template <DualNumber X> XGRAD_INLINE auto norm(X const& x) { return abs2(x); }
 template <DualNumber X> XGRAD_INLINE auto exp2(X const& x) { return pow(2., x); }
@@ -443,15 +459,31 @@ XGRAD_INLINE auto fma(A const& a, B const& b, Sum const& c) {
     return a * b + c;
 }
 
+/// `name` of tensors is no function of one number, as the compiler says here.
+#define XGRAD_REDUCTION(name)                                                                      \
+    template <DualNumber X> X name(X const& x) {                                                   \
+        static_cast<void>(detail::ReductionOfANumber<typename X::kind>());                         \
+        return x;                                                                                  \
+    }
+XGRAD_REDUCTION(sum)
+XGRAD_REDUCTION(mean)
+XGRAD_REDUCTION(prod)
+XGRAD_REDUCTION(var)
+XGRAD_REDUCTION(stddev)
+XGRAD_REDUCTION(max)
+XGRAD_REDUCTION(min)
+XGRAD_REDUCTION(logsumexp)
+#undef XGRAD_REDUCTION
+
 /// The functions of C++ that dual numbers have, by how many arguments they take.
 #define XGRAD_NUMBER_FUNCTIONS(one, two, three)                                                    \
     one(abs) one(acos) one(acosh) one(arg) one(asin) one(asinh) one(atan) one(atanh) one(cbrt)     \
         one(ceil) one(conj) one(cos) one(cosh) one(erf) one(erfc) one(exp) one(exp2) one(expm1)    \
             one(fabs) one(floor) one(imag) one(isfinite) one(isinf) one(isnan) one(lgamma)         \
-                one(log) one(log10) one(log1p) one(log2) one(norm) one(real) one(sin) one(sinh)    \
-                    one(sqrt) one(tan) one(tanh) one(tgamma) one(trunc) two(atan2) two(copysign)   \
-                        two(fdim) two(fmax) two(fmin) two(fmod) two(hypot) two(polar) two(pow)     \
-                            three(fma) three(lerp)
+                one(log) one(log10) one(log1p) one(log2) one(norm) one(real) one(signbit) one(sin) \
+                    one(sinh) one(sqrt) one(tan) one(tanh) one(tgamma) one(trunc) two(atan2)       \
+                        two(copysign) two(fdim) two(fmax) two(fmin) two(fmod) two(hypot)           \
+                            two(polar) two(pow) three(fma) three(lerp)
 /// Those of xgrad beside them. round() is to even, and remainder() has the sign of its divisor.
 #define XGRAD_OTHER_NUMBER_FUNCTIONS(one, two, three)                                              \
     one(abs2) one(angle) one(elu) one(gelu) one(leaky_relu) one(nan_to_num) one(reciprocal)        \

@@ -208,7 +208,7 @@ public:
     XGRAD_LAZY ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
 
     /// True where a backward pass from the outputs to the inputs calls a hook, or a backward that
-    /// the user wrote without a jvp, or passes a checkpoint.
+    /// the user wrote without a jvp.
     XGRAD_LAZY bool prefers_reverse() const;
 
     /// Computes the tangents of the outputs from those of the inputs, of which some may be
@@ -258,7 +258,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
 
 namespace xgrad {
@@ -340,7 +339,6 @@ XGRAD_LAZY Tensors as_function_of(
 
 } // namespace detail
 } // namespace xgrad
-
 #endif  // XGRAD_SINGLE_XGRAD_IMPLICIT_PROBLEM_HPP
 
 namespace xgrad {
@@ -1164,7 +1162,7 @@ XGRAD_LAZY_BODY RealParts::RealParts(std::string_view name, TensorSpan x, bool b
         if (by_rows && (t.dim() == 0 || t.shape()[0] != x[0].shape()[0]))
             fail<ShapeError>(name,
                 ": with .rows = true the first axis of each tensor numbers the "
-                "problems, and their shapes begin with other numbers: ",
+                "problems, and so begins with the same number: the shapes are ",
                 x[0].shape(), " and ", t.shape());
         types.push_back(t.impl().type);
         shapes.push_back(t.shape());
@@ -1593,11 +1591,20 @@ XGRAD_LAZY_BODY ImplicitProblem root_problem(std::string_view name, ImplicitProb
     p.check_tol = is_given ? options.tol : std::sqrt(options.tol);
     return p;
 }
+/// f(x, theta) for an x that requires gradients, on which it must depend.
+inline Tensors dependent_values(std::string_view name, ImplicitProblem::Function const& f,
+    Tensors const& x, Tensors const& theta) {
+    auto const before = next_sequence;
+    Tensors y = f(x, theta);
+    check_defined(name, "the function's output", y);
+    Evaluation{name, true, false, x, y, before}.check_depends();
+    return y;
+}
 XGRAD_LAZY_BODY ImplicitProblem fixed_point_problem(
     ImplicitProblem::Function f, ImplicitOptions const& options) {
     auto p = root_problem("fixed_point", std::move(f), options);
     p.residual = [f = p.function](Tensors const& x, Tensors const& theta) {
-        auto values = f(x, theta);
+        auto values = dependent_values("fixed_point", f, x, theta);
         check_fits("fixed_point", values, x);
         return with_added(std::move(values), -1., x);
     };
@@ -1611,7 +1618,7 @@ XGRAD_LAZY_BODY ImplicitProblem argmin_problem(
         EnableGradGuard const on;
         Tensors inputs = x;
         become_inputs("argmin", true, inputs);
-        Tensors const y = f(inputs, theta);
+        Tensors const y = dependent_values("argmin", f, inputs, theta);
         if (rows ? y[0].shape() != Shape{x[0].shape()[0]} : y[0].numel() != 1)
             fail<ShapeError>("argmin: the function returns one number, and with .rows = true one "
                              "for each row of x: not shape ",

@@ -211,7 +211,7 @@ public:
     XGRAD_LAZY ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
 
     /// True where a backward pass from the outputs to the inputs calls a hook, or a backward that
-    /// the user wrote without a jvp, or passes a checkpoint.
+    /// the user wrote without a jvp.
     XGRAD_LAZY bool prefers_reverse() const;
 
     /// Computes the tangents of the outputs from those of the inputs, of which some may be
@@ -261,7 +261,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_LEAST_SQUARES_ROBUST_LOSS_HPP
 #define XGRAD_SINGLE_XGRAD_LEAST_SQUARES_ROBUST_LOSS_HPP
@@ -320,7 +319,6 @@ constexpr std::string_view choice_names(RobustLoss::Name) {
 }
 
 } // namespace xgrad
-
 #endif  // XGRAD_SINGLE_XGRAD_LEAST_SQUARES_ROBUST_LOSS_HPP
 
 namespace xgrad {
@@ -384,24 +382,6 @@ struct LeastSquaresStep {
     double damping;       // 1 / radius; of gauss_newton the number by which a step is divided
     double step_norm;     // |D d|
     bool accepted;        // false where the cost did not decrease enough
-};
-
-/// A function that is called after each step. Where it returns false, the fit ends.
-template <class Step> class StepCallback {
-public:
-    StepCallback() = default;
-    template <std::invocable<Step const&> F> StepCallback(F f) {
-        if constexpr (requires { f == nullptr; })
-            if (f == nullptr) return;
-        call_ = [f = std::move(f)](Step const& step) mutable {
-            if constexpr (std::same_as<std::invoke_result_t<F&, Step const&>, bool>) return f(step);
-            else return f(step), true;
-        };
-    }
-    bool operator()(Step const& step) const { return !call_ || call_(step); }
-
-private:
-    std::function<bool(Step const&)> call_;
 };
 
 /// Options of least_squares(), with SciPy's names.
@@ -521,7 +501,6 @@ auto least_squares(
 }
 
 } // namespace xgrad
-
 #endif  // XGRAD_SINGLE_XGRAD_LEAST_SQUARES_FIT_HPP
 
 namespace xgrad {
@@ -656,7 +635,6 @@ auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options
 }
 
 } // namespace xgrad
-
 #endif  // XGRAD_SINGLE_XGRAD_LEAST_SQUARES_BY_ROWS_HPP
 
 XGRAD_HAS_BODIES_ELSEWHERE(least_squares_hpp)
@@ -2263,7 +2241,13 @@ protected:
         lower_ = expanded("lower", options_.lower, -infinity);
         upper_ = expanded("upper", options_.upper, infinity);
         scale_ = expanded("x_scale", options_.x_scale, 1);
+        if (now_.x.empty()) fail("least_squares: there are no parameters");
         for (std::size_t i = 0; i < now_.x.size(); ++i) {
+            if (!std::isfinite(now_.x[i]))
+                fail("least_squares: a parameter starts at ", number_text(now_.x[i]));
+            if (!(lower_[i] <= upper_[i]))
+                fail("least_squares: a lower bound, ", number_text(lower_[i]),
+                    ", is above its upper bound, ", number_text(upper_[i]));
             if (!(lower_[i] <= now_.x[i] && now_.x[i] <= upper_[i]))
                 fail("least_squares: a parameter starts at ", number_text(now_.x[i]),
                     ", outside of its bounds ", number_text(lower_[i]), " and ",
@@ -2278,13 +2262,25 @@ protected:
                     number_text(number));
         if (!(options_.f_scale > 0))
             fail("least_squares: f_scale must be positive, and is ", number_text(options_.f_scale));
+        if (double const slope = options_.loss(0).second; slope <= 0)
+            fail("least_squares: a loss increases from 0 on, with the derivative 1, and this one "
+                 "has ",
+                number_text(slope));
         max_nfev_ = options_.max_nfev ? options_.max_nfev : 200 * now_.x.size();
         if (std::ranges::any_of(x0_, [](auto const& t) { return is_single(t.dtype()); }))
             rounding_ = std::numeric_limits<float>::epsilon();
         if (rows_) now_.rows = rows_->rows();
         evaluate(now_);
-        if (!std::isfinite(now_.cost))
+        if (now_.values.empty()) fail("least_squares: there are no residuals");
+        if (!std::ranges::all_of(now_.values, [](double r) { return std::isfinite(r); }))
             fail("least_squares: the residual is not finite at the start");
+        if (!std::isfinite(now_.cost))
+            fail("least_squares: the cost at the start is ", number_text(now_.cost),
+                ", and the residuals are finite: their squares are too large, or the loss is not "
+                "finite");
+        Evaluation{
+            "least_squares", false, false, now_.call.inputs, now_.call.outputs, now_.call.before}
+            .check_depends();
         next_ = now_;
         decide_holomorphic();
     }
@@ -2358,6 +2354,7 @@ protected:
         Reals all(now_.x.size(), otherwise);
         auto const& tensors = given.tensors();
         if (tensors.empty()) return all;
+        check_defined("least_squares", option, tensors);
         if (!given.is_number() && tensors.size() != x0_.size())
             fail<ShapeError>("least_squares: ", option, " has ", tensors.size(),
                 " tensors, and the parameters have ", x0_.size());
@@ -2672,6 +2669,7 @@ public:
         std::size_t const more = options_.method == LeastSquaresMethod::lmaccel;
         if (!std::isfinite(optimality_))
             fail("least_squares: the derivative of the residual is not finite at the start");
+        if (options_.method == LeastSquaresMethod::gauss_newton) propose();
         while (result_.message.empty()) {
             if (!std::isfinite(optimality_))
                 result_.message = "not converged: the derivative of the residual is not finite";
@@ -2879,9 +2877,49 @@ private:
         else if (small_step && length <= options_.xtol * size)
             converged("the last step was shorter than xtol times the parameters");
         else if (stands && (rest <= options_.ftol * now_.cost || length <= options_.xtol * size ||
-                               rest <= noise_ || cosine_ <= 8 * std::sqrt(rounding_)))
+                               rest <= noise_ || cosine_ <= 8 * std::sqrt(rounding_) ||
+                               newton_decrease() <= noise_))
             converged("rounding errors hide what further steps change");
-        else if (stands) result_.message = "not converged: no step decreases the cost";
+        else if (stands)
+            result_.message = "not converged: no step decreases the cost, and the largest element "
+                              "of the gradient is " +
+                              number_text(optimality_) + ", above gtol_absolute";
+    }
+    /// By how much Newton's step decreases the cost: it knows the second derivatives of the
+    /// residuals, which the linear model leaves out. By conjugate gradients with differences of
+    /// gradients; infinite where they find no minimum.
+    double newton_decrease() {
+        std::size_t const n = d_.size();
+        Reals rest(n), p, image(n), gradient(now_.x.size()), norms(now_.x.size());
+        for (std::size_t i = 0; i < n; ++i) rest[i] = -gradient_[numbers_[i]] / D_[i];
+        p = rest;
+        double square = squared_norm(p.data(), n), gain = 0;
+        double const end = 1e-6 * square, visible = std::cbrt(rounding_) *
+                                                    (scaled_norm(x_) + visible_ / (4 * rounding_));
+        for (int k = 0; square > end && k < 50 && gain <= noise_ && result_.nfev < max_nfev_; ++k) {
+            double const h = visible / std::sqrt(squared_norm(p.data(), n));
+            bool is_inside = true;
+            next_.x = now_.x;
+            for (std::size_t i = 0; i < n; ++i) {
+                double& x = next_.x[numbers_[i]] += h * p[i] / D_[i];
+                is_inside &= lower_[numbers_[i]] <= x && x <= upper_[numbers_[i]];
+            }
+            if (!is_inside) break;
+            evaluate(next_);
+            if (rows_) rows_->linearize(next_, gradient.data(), norms.data());
+            else Linearization(next_).pull(next_.weighted.data(), gradient.data());
+            for (std::size_t i = 0; i < n; ++i)
+                image[i] = (gradient[numbers_[i]] - gradient_[numbers_[i]]) / (h * D_[i]);
+            double const curvature = dot_product(p.data(), image.data(), n);
+            if (!(curvature > 0)) break;
+            double const step = square / curvature, last = square;
+            gain += step * square / 2;
+            add_multiple(rest.data(), image.data(), -step, n);
+            square = squared_norm(rest.data(), n);
+            for (std::size_t i = 0; i < n; ++i) p[i] = rest[i] + square / last * p[i];
+        }
+        if (rows_) linearize_chosen(); // it was at other points
+        return square <= end ? gain : infinity;
     }
 
     LeastSquaresSolution finish() {

@@ -469,7 +469,6 @@ template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* 
 }
 
 } // namespace xgrad::detail::lapack
-
 #endif  // XGRAD_SINGLE_XGRAD_KERNELS_LAPACK_HPP
 
 namespace xgrad {
@@ -581,7 +580,6 @@ template <RealScalar P> Tensor<P> infinite_diagonal(std::size_t n) {
 
 } // namespace detail
 } // namespace xgrad
-
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_MATRICES_HPP
 
 namespace xgrad {
@@ -1156,7 +1154,6 @@ template <Operand A, Operand B> auto kron(A const& a, B const& b) {
 }
 
 } // namespace xgrad
-
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_EINSUM_HPP
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_LU_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_LU_HPP

@@ -399,7 +399,6 @@ using nn::functional::silu;
 using nn::functional::softmax;
 using nn::functional::softplus;
 } // namespace xgrad
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
@@ -497,7 +496,6 @@ private:
 } // namespace detail
 
 } // namespace xgrad::nn
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_LIVE_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LOAD_REPORT_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LOAD_REPORT_HPP
@@ -528,7 +526,6 @@ struct LoadReport {
 };
 
 } // namespace xgrad::nn
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_LOAD_REPORT_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
@@ -671,7 +668,6 @@ ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always) {
 
 } // namespace detail
 } // namespace xgrad::nn
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
 
 namespace xgrad::nn {
@@ -873,7 +869,6 @@ inline std::vector<NamedModule> AnyModule::named_modules() {
     return all;
 }
 } // namespace xgrad::nn
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
 
 namespace xgrad::nn::detail {
@@ -1012,7 +1007,6 @@ template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions
 }
 
 } // namespace xgrad::nn
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
 
 namespace xgrad::nn::detail {
@@ -1431,7 +1425,6 @@ inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) {
 }
 
 } // namespace xgrad::nn
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_TEXT_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_STATE_HOOKS_HPP
 #define XGRAD_SINGLE_XGRAD_NN_STATE_HOOKS_HPP
@@ -2015,7 +2008,6 @@ struct Flatten : Module<Flatten> {
 };
 
 } // namespace xgrad::nn
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_ACTIVATION_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
 #define XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
@@ -2196,7 +2188,6 @@ template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1) {
 }
 
 } // namespace xgrad::nn::init
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
@@ -2625,7 +2616,6 @@ private:
 };
 
 } // namespace xgrad::nn
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_MODULES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_MODULES_HPP
@@ -3361,7 +3351,6 @@ inline constexpr std::size_t tile_bytes = std::size_t{1} << 19;
 TileSize tile_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes);
 
 } // namespace xgrad::nn::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
@@ -3776,7 +3765,6 @@ private:
 };
 
 } // namespace xgrad::nn::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_LINES_HPP
 
 namespace xgrad::nn::detail {
@@ -5159,7 +5147,6 @@ private:
 };
 
 } // namespace xgrad::nn
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
@@ -5380,7 +5367,6 @@ std::pair<Tensor<T>, std::vector<Moments>> standardize(StandardizeGeometry const
 }
 
 } // namespace xgrad::nn::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
 
 namespace xgrad::nn {
@@ -6134,7 +6120,6 @@ template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
 };
 
 } // namespace xgrad::nn
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
@@ -6203,7 +6188,6 @@ std::vector<AxisWindow> sliding_windows(
 std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count);
 
 } // namespace xgrad::nn::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_WINDOWS_HPP
 
 namespace xgrad::nn {
@@ -6529,7 +6513,6 @@ Tensor<T> adaptive_avg_pool2d(Tensor<T> const& x, PerAxis<2> output_size) {
 
 } // namespace functional
 } // namespace xgrad::nn
-
 #endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_HPP
 
 namespace xgrad::nn {

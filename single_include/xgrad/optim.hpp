@@ -589,7 +589,6 @@ Tensor<T> penalized(Tensor<T> const& gradient, Tensor<T> const& parameter, Optio
 } // namespace detail
 
 } // namespace xgrad::optim
-
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HPP
 
 namespace xgrad::optim {
@@ -632,7 +631,6 @@ struct AdagradRule {
 using Adagrad = Optimizing<detail::AdagradRule>;
 
 } // namespace xgrad::optim
-
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_ADAGRAD_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
@@ -753,7 +751,6 @@ double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double max_norm
 void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound);
 
 } // namespace xgrad::optim
-
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_CLIP_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
@@ -848,7 +845,6 @@ LinePoint strong_wolfe(F evaluate, LinePoint const& start, double t, double narr
 }
 
 } // namespace xgrad::optim::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_LINE_SEARCH_HPP
 
 namespace xgrad::optim {
@@ -988,7 +984,6 @@ private:
 };
 
 } // namespace xgrad::optim
-
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
@@ -1052,7 +1047,6 @@ struct RMSpropRule {
 using RMSprop = Optimizing<detail::RMSpropRule>;
 
 } // namespace xgrad::optim
-
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
@@ -1329,7 +1323,6 @@ private:
 };
 
 } // namespace xgrad::optim
-
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
@@ -1390,7 +1383,6 @@ struct SGDRule {
 using SGD = Optimizing<detail::SGDRule>;
 
 } // namespace xgrad::optim
-
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP

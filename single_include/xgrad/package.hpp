@@ -321,7 +321,6 @@ private:
 
 } // namespace detail
 } // namespace xgrad::package
-
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_NAMES_HPP
 
 namespace xgrad::package {
@@ -379,7 +378,6 @@ std::string tree_of(std::vector<std::string> files, std::string const& root);
 
 } // namespace detail
 } // namespace xgrad::package
-
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_DEPENDENCIES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_LAYERS_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_LAYERS_HPP
@@ -836,7 +834,6 @@ double size_of_weighted_binary_cross_entropy(
 
 } // namespace detail
 } // namespace xgrad::package
-
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_LAYER_ARGUMENTS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_TYPE_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_TYPE_HPP
@@ -933,7 +930,6 @@ private:
 };
 
 } // namespace xgrad::package::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_REGISTRY_HPP
 
 namespace xgrad::package {
@@ -1418,7 +1414,6 @@ template <Differentiable T> void register_layer_calls() {
 }
 
 } // namespace xgrad::package
-
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_LAYERS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_STAND_INS_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_STAND_INS_HPP
@@ -1588,7 +1583,6 @@ ModuleRecord record_from(Json const& json, std::string const& file, std::string 
 
 } // namespace detail
 } // namespace xgrad::package
-
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_SAVED_RECORD_HPP
 
 namespace xgrad::package {
@@ -1754,7 +1748,6 @@ private:
 };
 
 } // namespace xgrad::package
-
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_EXPORTER_HPP
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_IMPORTER_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_IMPORTER_HPP
@@ -1842,7 +1835,6 @@ private:
 };
 
 } // namespace xgrad::package::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_ARCHIVE_HPP
 
 namespace xgrad::package::detail {
@@ -1924,7 +1916,6 @@ private:
 };
 
 } // namespace xgrad::package::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_PROVIDED_HPP
 
 namespace xgrad::package::detail {
@@ -1993,7 +1984,6 @@ private:
 };
 
 } // namespace xgrad::package::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_BUILDER_HPP
 
 namespace xgrad::package {
@@ -2110,7 +2100,6 @@ private:
 };
 
 } // namespace xgrad::package
-
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_IMPORTER_HPP
 
 XGRAD_HAS_BODIES_ELSEWHERE(package_hpp)

@@ -194,7 +194,7 @@ public:
     XGRAD_LAZY ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
 
     /// True where a backward pass from the outputs to the inputs calls a hook, or a backward that
-    /// the user wrote without a jvp, or passes a checkpoint.
+    /// the user wrote without a jvp.
     XGRAD_LAZY bool prefers_reverse() const;
 
     /// Computes the tangents of the outputs from those of the inputs, of which some may be
@@ -244,7 +244,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_SPARSE_COLORING_HPP
 #define XGRAD_SINGLE_XGRAD_SPARSE_COLORING_HPP
@@ -367,7 +366,6 @@ private:
 };
 
 } // namespace xgrad
-
 #endif  // XGRAD_SINGLE_XGRAD_SPARSE_MATRIX_HPP
 
 namespace xgrad::detail {
@@ -396,7 +394,6 @@ struct StarColoring : Coloring {
 XGRAD_LAZY StarColoring star_coloring(SparsePattern const& symmetric);
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_SPARSE_COLORING_HPP
 #ifndef XGRAD_SINGLE_XGRAD_SPARSE_GRAPH_STRUCTURE_HPP
 #define XGRAD_SINGLE_XGRAD_SPARSE_GRAPH_STRUCTURE_HPP
@@ -435,7 +432,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_SPARSE_GRAPH_STRUCTURE_HPP
 #ifndef XGRAD_SINGLE_XGRAD_SPARSE_PATTERN_HPP
 #define XGRAD_SINGLE_XGRAD_SPARSE_PATTERN_HPP
@@ -459,16 +455,19 @@ private:
 
 // ======== xgrad/tensor/fused_gradient_node.hpp
 // FusedGradientNode: the recorded backward pass of a FusedNode, as one Node. Its own backward pass
-// is one pass over dual numbers (dual_pass.hpp). Where that pass is recorded too, for third
-// derivatives, it is replayed operation by operation (traced.hpp).
+// is one pass over dual numbers. Where that pass is recorded too, for third derivatives, it is
+// replayed operation by operation (traced.hpp).
 
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_DUAL_PASS_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_DUAL_PASS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
 
-// ======== xgrad/tensor/dual_pass.hpp
-// DualPass: evaluates the expression of a FusedNode over dual numbers: from tangents of its
-// operands, the tangent of its result and the tangents of its gradients; the latter also for a
-// batch of tangents, which have a leading axis.
+// ======== xgrad/tensor/local_jacobian.hpp
+// LocalJacobian: the derivatives of each element of an expression by its operands, for
+// several tangents or gradients at once. One pass of the backward kernel computes them, and each
+// direction then costs one product for each operand: the expression is evaluated once for a batch
+// of directions (preaccumulation; benchmark: statistics, rows "jacobian").
+//
+// Shapes: a batch has a leading axis, which counts its directions.
 
 #ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
 #define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
@@ -516,7 +515,7 @@ public:
     ForwardRule forward_rule() const noexcept override { return ForwardRule::fused; }
     /// With respect to these operands.
     XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(
-        OperandMask operands, AnyArray const* into = nullptr, double factor = 1);
+        OperandMask operands, AnyArray const* into = nullptr);
 
     [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
@@ -529,17 +528,28 @@ public:
     SumOver const* sum() const noexcept { return sum_; }
     /// The broadcast shape of all operands.
     Shape const& space() const noexcept { return space_; }
+    /// The number of elements of space().
+    std::size_t count() const noexcept { return count_; }
     std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
     Shape const& operand_shape(std::size_t k) const;
     GradientTargets const& gradients() const noexcept { return plan_.gradients; }
     OperandMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
+    OperandMask read() const noexcept { return plan_.read; }
     bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
     bool saves_result() const noexcept { return plan_.saves_result; }
     std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
     std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
     std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
+    /// The values of operands that the gradients read, and of a saved result, during the life of a
+    /// guard. `zeros` stand for the other operands, in their shapes.
+    void bind_saved(KernelCall& call, std::byte* zeros = nullptr) const;
+    /// The tangents of operands, from those of the edges. `aligned` has what belongs to a batch.
+    XGRAD_LAZY void bind_tangents(KernelCall& call, std::span<AnyTensor const> tangents,
+        CachedVector<AnyArray>& aligned) const;
+    /// Runs a pass over dual numbers, and returns the tangent of the result.
+    XGRAD_LAZY AnyTensor run_for_tangent(KernelCall& call) const;
     AnyTensor unpack_operand(std::size_t k) { return completed()[plan_.slot[k]].unpack(*this); }
     AnyTensor unpack_result() { return completed()[plan_.slots].unpack(*this); }
 
@@ -572,15 +582,12 @@ private:
     void save_shapes(BoundOperands const& in);
     /// The saved tensors, with all that unpack() and messages tell of them.
     [[gnu::cold]] SavedTensor* completed();
-    /// The values of saved tensor i during the life of a guard.
-    AnyArray saved_array(std::size_t i) const;
-
     /// Prepares the saved tensors for a pass (checks versions, unpacks), and drops what was
     /// unpacked at its end.
     class UnpackGuard {
     public:
-        explicit UnpackGuard(FusedNode& n) : UnpackGuard(&n) {
-            if (!n.is_intact()) open(); // the destructor closes also where this throws
+        explicit UnpackGuard(FusedNode& n) : node_(n) {
+            if (!n.is_intact()) open();
         }
         UnpackGuard(UnpackGuard const&) = delete;
         UnpackGuard& operator=(UnpackGuard const&) = delete;
@@ -590,145 +597,58 @@ private:
         }
 
     private:
-        explicit UnpackGuard(FusedNode* n) noexcept : node_(*n) {}
         [[gnu::cold]] void open();
         [[gnu::cold]] void close() noexcept;
 
         FusedNode& node_;
         OperandMask unpacked_ = 0;
     };
-    /// The values of the operands that the gradients read, and of a saved result.
-    class SavedArrays;
-
     bool would_record(AnyTensor const& gradient);
     /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
     XGRAD_LAZY void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
     XGRAD_LAZY void push_tangents(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
+    void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
     bool is_intact() const noexcept {
         bool intact = true;
         for (std::size_t i = 0; i < plan_.saved_tensors(); ++i) intact &= saved()[i].is_intact();
         return intact;
     }
-    [[gnu::cold]] void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
     /// Scales the early gradients by grad_output, or broadcasts it.
     void apply_sum(AnyTensor const& gradient, std::span<AnyTensor> results);
-    [[gnu::cold]] void compute_early();
 
-    /// One pass of a kernel over the elements: the gradients for grad_output, or without one those
-    /// of the sum, which it returns. The operands are those of `in`, or else the saved ones. It
-    /// makes the gradients that are not defined, and adds to the others, which are contiguous. A
-    /// gradient may take the place of `buffer`, which is grad_output.
-    double run(BoundOperands const* in, AnyArray const* grad_output, std::span<AnyTensor> gradients,
-        AnyTensor* buffer = nullptr);
-    double run_loop(BoundOperands const* in, AnyArray const* grad_output,
-        std::span<AnyTensor> gradients, OperandMask added_to);
-    double call_kernel(Pass pass, void* const* at, std::size_t count, OperandMask constant,
-        OperandMask added_to, OperandMask repeated = 0) const;
+    /// One pass over the elements: the gradients for grad_output, or without one those of the sum,
+    /// which it returns. It reads these operands, or else the saved ones, makes the gradients that
+    /// are not defined, and adds to the others. A gradient may take the place of `buffer`, which is
+    /// grad_output.
+    double run(AnyArray const* const* operands, AnyArray const* grad_output,
+        std::span<AnyTensor> gradients, AnyTensor* buffer = nullptr, std::byte* zeros = nullptr);
 
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 
     OperandPlan const& plan_;
-    OperandMask repeated_;   // operands of one element in a larger space
-    bool contiguous_;        // all others are contiguous, and a kernel reads them and writes to the
-                             // result in place
+    bool const is_plain_;    // all operands are plain: see KernelCall
     bool has_early_ = false; // the gradients of a full sum are there
     OperandMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
+    std::size_t count_;
     std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
 };
 
-class FusedNode::SavedArrays {
-public:
-    XGRAD_INLINE explicit SavedArrays(FusedNode const& node)
-        : arrays_(node.plan_.saved_tensors()), values_(node.operand_count() + 1) {
-        auto const& plan = node.plan_;
-        for (std::size_t i = 0; i < plan.saved_tensors(); ++i) arrays_[i] = node.saved_array(i);
-        for (std::size_t k = 0; k < node.operand_count(); ++k)
-            if (node.is_read(k)) values_[k] = &arrays_[plan.slot[k]];
-        if (node.saves_result()) result_ = &arrays_[plan.slots];
-    }
-    AnyArray const** values() noexcept { return &values_[0]; }
-    AnyArray const* result() const noexcept { return result_; }
-
-private:
-    LocalArray<AnyArray, 6> arrays_;
-    LocalArray<AnyArray const*, 8> values_;
-    AnyArray const* result_ = nullptr;
-};
-
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
-
-namespace xgrad::detail {
-
-class DualPass {
-public:
-    DualPass(DualPass const&) = delete; // it has pointers to its own members
-    DualPass& operator=(DualPass const&) = delete;
-    /// Takes the saved value of each operand that is read, and the tangent of each edge, or a batch
-    /// of so many.
-    XGRAD_LAZY DualPass(FusedNode const& node, AnyArray const* const* values,
-        AnyArray const* result, std::span<AnyTensor const> tangents, std::size_t directions = 0);
-
-    /// Requests the tangent of the result; not of a batch.
-    XGRAD_LAZY void want_tangent();
-    /// Requests the tangents of the gradients of these operands; `gradient` is grad_output.
-    XGRAD_LAZY void want_gradients(OperandMask wanted, AnyTensor const& gradient);
-
-    XGRAD_LAZY void run();
-
-    XGRAD_LAZY AnyTensor tangent();
-    /// The tangent of the gradient of operand k. Undefined where another operand has it, or it was
-    /// not requested.
-    XGRAD_LAZY AnyTensor gradient(std::size_t k);
-
-private:
-    bool makes_gradient(std::size_t k) const { return targets_.makes_gradient(k); }
-    /// A shape, of each direction in a batch.
-    XGRAD_LAZY Shape shape_of(Shape const& one) const;
-
-    FusedNode const& node_;
-    KernelTable const& kernels_;
-    KernelLayout layout_;
-    std::size_t directions_;         // 0: no batch
-    Shape space_;                    // of the loop
-    CachedVector<AnyArray> aligned_; // tangents of a batch
-    LocalArray<LoopOperand, 21> operands_;
-    OperandMask moving_ = 0;  // the operands with a tangent
-    GradientTargets targets_; // the gradients that are requested
-    AnyArray grad_outputs_, tangent_;
-    CachedVector<AnyArray> gradients_;
-};
-
-} // namespace xgrad::detail
-
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_DUAL_PASS_HPP
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
-
-// ======== xgrad/tensor/local_jacobian.hpp
-// LocalJacobian: the derivatives of each element of an expression by its operands, for
-// several tangents or gradients at once. One pass of the backward kernel computes them, and each
-// direction then costs one product for each operand: the expression is evaluated once for a batch
-// of directions (preaccumulation; benchmark: statistics, rows "jacobian").
-//
-// Shapes: a batch has a leading axis, which counts its directions.
 
 namespace xgrad::detail {
 
 class LocalJacobian {
 public:
-    /// With respect to `operands`; of those that are one tensor it has all or none. Takes the saved
-    /// value of each operand that is read. Or it writes the derivatives, of the real part, times a
-    /// factor into an array of each operand.
-    XGRAD_LAZY LocalJacobian(FusedNode const& node, AnyArray const* const* values,
-        AnyArray const* result, OperandMask operands, AnyArray const* into = nullptr,
-        double factor = 1);
+    /// With respect to `operands`; of those that are one tensor it has all or none. Reads the saved
+    /// values. Or it writes the derivatives, of the real part, into an array of each operand.
+    XGRAD_LAZY LocalJacobian(
+        FusedNode const& node, OperandMask operands, AnyArray const* into = nullptr);
 
     /// The tangents of the result for tangents of the edges.
     XGRAD_LAZY AnyTensor push(std::span<AnyTensor const> tangents) const;
@@ -737,15 +657,18 @@ public:
 
 private:
     /// The gradients of the real, or of the imaginary parts of the result.
-    XGRAD_LAZY void compute(
-        AnyArray const* const* values, AnyArray const* result, bool imaginary, double factor);
-    XGRAD_LAZY bool is_complex_operand(std::size_t k) const;
+    XGRAD_LAZY void compute(bool imaginary);
+    /// The product of the derivatives by operand k with a batch: of tangents of the operand, or of
+    /// gradients of the result. It is written, or summed, to arrays of this shape.
+    XGRAD_LAZY AnyTensor multiply(
+        bool pushes, std::size_t k, AnyArray const& by, Shape const& shape) const;
 
     FusedNode const& node_;
     KernelTable const& kernels_;
     GradientTargets targets_;
-    bool is_complex_, is_double_;        // the result; the precision of the kernel
-    CachedVector<AnyArray> derivatives_; // for each operand, of the real and the imaginary parts
+    bool is_complex_;                    // the result
+    CachedVector<AnyArray> derivatives_; // by each operand, of the real and the imaginary parts; of
+                                         // a sum, times its factor
 };
 
 /// The number of directions in a batch of tangents of the edges of a Node, or 0 where they are
@@ -757,7 +680,6 @@ XGRAD_LAZY Shape batch_shape(std::size_t directions, Shape const& shape);
 XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
 
 namespace xgrad::detail {
@@ -844,16 +766,14 @@ public:
         if (std::ranges::none_of(
                 tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
             return;
-        UnpackGuard const guard(*this);
         std::vector<AnyTensor> of_operands(of_.next_edges().size());
+        std::vector<AnyTensor> found(operand_count());
         for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
             if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
         if (!directions) directions = directions_of(of_, of_operands);
-        DualPass pass = pass_along(of_operands, directions);
-        pass.want_gradients(dependent_operands(), saved_gradient().unpack(*this));
-        pass.run();
+        run_on_duals(of_operands, directions, found, nullptr);
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
+            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], std::move(found[k]));
     }
 
 private:
@@ -898,14 +818,47 @@ private:
         CachedVector<char> unpacked_;
     };
 
-    /// The pass over dual numbers, of the saved values and tangents of the operands, or of a batch
-    /// of so many tangents. Reads a guard.
-    DualPass pass_along(std::span<AnyTensor const> tangents, std::size_t directions = 0) {
-        LocalArray<AnyArray const*, 8> values(operand_count());
+    /// One pass over dual numbers, for tangents of the edges of the first Node, or for a batch of
+    /// so many: the tangents of the gradients of its operands, and, where asked, that of its
+    /// result.
+    void run_on_duals(std::span<AnyTensor const> tangents, std::size_t directions,
+        std::span<AnyTensor> gradients, AnyTensor* tangent) {
+        UnpackGuard const guard(*this);
+        auto const of_each = [&](Shape const& one) {
+            return directions ? batch_shape(directions, one) : one;
+        };
+        Shape const space = of_each(of_.space());
+        KernelCall call(
+            of_.table().kernels, of_.expression_object(), Pass::tangent, space, numel(space));
+        KernelLayout const layout = call.layout;
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
-        return DualPass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr,
-            tangents, directions);
+            if (of_.is_read(k)) call.bind(k, saved_[of_.first_of(k)].array());
+            else call.bind_zeros(k);
+        if (of_.saves_result()) call.bind(layout.saved_result(), saved_result().array());
+        CachedVector<AnyArray> aligned;
+        of_.bind_tangents(call, tangents, aligned);
+        GradientTargets const targets = of_.gradients().only(dependent_operands());
+        call.differentiate(targets);
+        AnyArray grad_output;
+        if (targets.wanted) {
+            auto const gradient = saved_gradient().unpack(*this);
+            auto const* const sum = of_.sum();
+            grad_output = sum ? sum->spread(gradient, of_.space()) : gradient.impl().array;
+            call.bind(layout.grad_output(), grad_output);
+        }
+        for (std::size_t k = 0; k < operand_count(); ++k) {
+            if (!targets.makes_gradient(k)) continue;
+            gradients[k] = AnyTensor(
+                TensorImpl::make(*of_.table().operand_types[k], of_each(of_.operand_shape(k))));
+            auto& to = gradients[k].impl().array;
+            if (directions) to = aligned_batch(std::move(to), of_.space().size());
+            call.bind(layout.gradients() + k, to);
+        }
+        if (tangent) *tangent = of_.run_for_tangent(call);
+        else call.run();
+        for (std::size_t k = 0; directions && k < operand_count(); ++k)
+            if (gradients[k].defined())
+                gradients[k].impl().array.reshape(of_each(of_.operand_shape(k)));
     }
 
     /// Operands whose gradients (this Node's outputs) depend on its inputs.
@@ -918,16 +871,11 @@ private:
     }
 
     void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-        UnpackGuard const guard(*this);
-        DualPass pass = pass_along(tangents);
-        if (has_gradient_edge_) pass.want_tangent();
-        if (OperandMask const wanted = dependent_operands())
-            pass.want_gradients(wanted, saved_gradient().unpack(*this));
-        pass.run();
+        std::vector<AnyTensor> found(operand_count());
+        run_on_duals(tangents, 0, found, has_gradient_edge_ ? &results.back() : nullptr);
         std::size_t edge = 0;
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
-        if (has_gradient_edge_) results[edge] = pass.tangent();
+            if (differentiable_ >> k & 1) results[edge++] = std::move(found[k]);
     }
 
     /// Without XGRAD_HIGHER_ORDER: the values, as results whose derivatives are an error.
@@ -1006,7 +954,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_GRADIENT_NODE_HPP
 
 namespace xgrad::detail {
@@ -1052,7 +999,6 @@ AnyTensor scattered(TypeInfo const& type, Shape const& shape, Weight const& weig
 XGRAD_LAZY std::vector<double> doubles_of(AnyTensor const& t, double imaginary);
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_SPARSE_PATTERN_HPP
 
 namespace xgrad {
@@ -1250,7 +1196,6 @@ template <class F, class X> auto sparse_hessian(F&& f, X const& x, SparsityOptio
 }
 
 } // namespace xgrad
-
 #endif  // XGRAD_SINGLE_XGRAD_SPARSE_PLAN_HPP
 
 XGRAD_HAS_BODIES_ELSEWHERE(sparse_hpp)
@@ -1578,23 +1523,26 @@ namespace xgrad::detail {
 XGRAD_LAZY_BODY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outputs) {
     std::unordered_map<Node const*, bool> depends;
     for (auto const& x : inputs) depends[gradient_edge(x).function.get()] = true;
-    std::vector<Node*> order, ahead;
-    for (auto const& y : outputs)
-        if (y.requires_grad()) ahead.push_back(gradient_edge(y).function.get());
-    while (!ahead.empty()) {
-        Node* const node = ahead.back();
-        ahead.pop_back();
-        if (!depends.emplace(node, false).second) continue;
-        order.push_back(node);
-        for (auto const& edge : node->next_edges())
-            if (edge) ahead.push_back(edge.function.get());
+    std::vector<Node*> order;
+    std::vector<std::pair<Node*, std::size_t>> path; // each with the next of its edges
+    auto const enter = [&](Edge const& edge) {
+        if (depends.emplace(edge.function.get(), false).second)
+            path.emplace_back(edge.function.get(), 0);
+    };
+    for (auto const& y : outputs) {
+        if (y.requires_grad()) enter(gradient_edge(y));
+        while (!path.empty()) {
+            auto& [node, next] = path.back();
+            auto const edges = node->next_edges();
+            if (next < edges.size()) {
+                if (Edge const& edge = edges[next++]) enter(edge);
+                continue;
+            }
+            for (auto const& edge : edges) depends[node] |= edge && depends[edge.function.get()];
+            if (depends[node]) order.push_back(node);
+            path.pop_back();
+        }
     }
-    std::ranges::sort(order, {}, &Node::sequence_nr); // edges lead to smaller numbers
-    std::erase_if(order, [&depends](Node const* node) {
-        for (auto const& edge : node->next_edges())
-            if (edge && depends[edge.function.get()]) depends[node] = true;
-        return !depends[node];
-    });
     return order;
 }
 

@@ -318,6 +318,15 @@ template <class To, class X> auto stacked_over(X const& x, Shape const& sizes) {
 }
 
 template <class V> inline constexpr bool is_one_example = false; // for sentences of the compiler
+/// Reports a change in place of what an index tensor or a mask gathered, or of a const Batched.
+template <class X> struct ChangedCopy {
+    static void report() {
+        static_assert(is_one_example<X>,
+            "vmap: `x(index) += y` of an index tensor or a mask changes a copy, and a const x does "
+            "not change: write auto z = x + y, where(mask, x + y, x), or scatter_add(x, axis, "
+            "index, y)");
+    }
+};
 
 /// Puts tensors, and structures of them, into a Batched of these levels.
 template <class Lv, class V> auto batched(V v) {
@@ -391,9 +400,9 @@ public:
     template <Scalar T>
     operator Tensor<T>() const = delete; // vmap: write `auto y = ...`, or use xg::looped(f)
 
-    /// As those of Tensor.
-    template <class... Index> auto operator()(Index const&... index) const;
-    template <class I> auto operator[](I const& index) const { return (*this)(index); }
+    /// As those of Tensor. What is gathered, by an index tensor or a mask, is a copy, and const.
+    template <class... Index> decltype(auto) operator()(Index const&... index) const;
+    template <class I> decltype(auto) operator[](I const& index) const { return (*this)(index); }
     auto reshape(AxisList const& to) const { return xgrad::reshape(*this, to); }
     auto view(AxisList const& to) const { return xgrad::reshape(*this, to); }
     auto expand(AxisList const& to) const {
@@ -435,6 +444,9 @@ public:
             "vmap: `x " #op "= y` of an x that the examples of y share; write x = x " #op " y");   \
         if constexpr (std::same_as<Both, Of>) stacked_ op## = detail::lifted<Of>(x, dim());        \
         return *this;                                                                              \
+    }                                                                                              \
+    template <detail::OperandLike X> void operator op##=(X const&) const {                         \
+        detail::ChangedCopy<X>::report();                                                          \
     }
     XGRAD_COMPOUND(+)
     XGRAD_COMPOUND(-)
@@ -1134,11 +1146,13 @@ auto joined_index(A const& first, B const& second, More const&... more) {
     auto const both = materialize_expression(first.first * second.second + second.first);
     return joined_index(std::pair(both, second.second), more...);
 }
+/// A copy, which does not change in place of what it is a copy of.
+template <class X> X const gathered(X x) { return x; }
 } // namespace detail
 
 template <class V, class... L>
 template <class... Index>
-auto Batched<V, L...>::operator()(Index const&... index) const {
+decltype(auto) Batched<V, L...>::operator()(Index const&... index) const {
     constexpr std::size_t count = (std::size_t{detail::TensorIndex<Index>} + ... + 0);
     constexpr bool has_mask = (detail::is_mask_index<Index> || ...);
     constexpr bool varies = ((detail::is_mask_index<Index> && detail::is_batched<Index>) || ...);
@@ -1150,7 +1164,7 @@ auto Batched<V, L...>::operator()(Index const&... index) const {
     else if constexpr (has_mask) {
         detail::warn_of_loop("x(mask)", xgrad::numel(detail::level_sizes(detail::Levels<L...>())));
         auto const select_in = [&](auto const& x) { return Tensor<scalar>(x(index...)); };
-        return detail::loop_examples(select_in, materialize_expression(*this));
+        return detail::gathered(detail::loop_examples(select_in, materialize_expression(*this)));
     } else if constexpr (count == 0) {
         auto const t = detail::materialize(stacked_);
         if (auto const named = (detail::names_axes<Index> + ... + 0); named > dim())
@@ -1176,7 +1190,7 @@ auto Batched<V, L...>::operator()(Index const&... index) const {
             if constexpr (detail::TensorIndex<I>) return std::tuple(i);
             else return std::tuple();
         }(index)...));
-        return take(part, chosen, static_cast<std::ptrdiff_t>(axis));
+        return detail::gathered(take(part, chosen, static_cast<std::ptrdiff_t>(axis)));
     } else {
         auto const extents = shape();
         if (count > extents.size())
@@ -1190,7 +1204,8 @@ auto Batched<V, L...>::operator()(Index const&... index) const {
         std::tuple const each{next(index)...}; // in this order
         auto const place =
             std::apply([](auto const&... at) { return detail::joined_index(at...); }, each);
-        return take(xgrad::flatten(*this, 0, static_cast<std::ptrdiff_t>(count) - 1), place, 0);
+        return detail::gathered(
+            take(xgrad::flatten(*this, 0, static_cast<std::ptrdiff_t>(count) - 1), place, 0));
     }
 }
 

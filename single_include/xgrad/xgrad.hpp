@@ -355,13 +355,14 @@ template <class T> consteval std::string_view pretty_function() {
 #    endif
 #endif
 
-// Functions that are no templates have their bodies in impl/, and each header includes its bodies
-// where XGRAD_IMPLEMENTATION is defined. A header-only program, which is the default, has it
-// everywhere. Where all files of a program define XGRAD_SEPARATE_COMPILATION, one file for each of
-// the headers xgrad.hpp, nn.hpp and so on that the program includes, or one for several or all of
-// them, defines XGRAD_IMPLEMENTATION and includes them. It has the bodies of those headers that it
-// names itself, and not of those that these include: begin_headers.inc takes the macro away from
-// them. (CMake: xgrad::compiled is a library of such files.)
+// Functions that are no templates have their bodies in impl/. The headers that programs include
+// (xgrad.hpp, nn.hpp and so on) include the bodies of all that they consist of where
+// XGRAD_IMPLEMENTATION is defined. A header-only program, which is the default, has it everywhere.
+// Where all files of a program define XGRAD_SEPARATE_COMPILATION, one file for each of the headers
+// xgrad.hpp, nn.hpp and so on that the program includes, or one for several or all of them, defines
+// XGRAD_IMPLEMENTATION and includes them. It has the bodies of those headers that it names itself,
+// and not of those that these include: begin_headers.inc takes the macro away from them. (CMake:
+// xgrad::compiled is a library of such files.)
 //
 // A virtual function says XGRAD_FUNCTION in its class as well: if the first one were not inline
 // there, a header-only program would emit the class's functions in each file.
@@ -721,7 +722,6 @@ inline std::size_t get_num_threads() noexcept {
 
 } // namespace xgrad
 
-
 // ======== xgrad/functional/checkpoint.hpp
 // checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
 // is evaluated again when a backward pass needs that.
@@ -729,8 +729,8 @@ inline std::size_t get_num_threads() noexcept {
 // Shapes: those of f.
 // Gradients: those of f, of any order, also of captured tensors, in backward and forward mode.
 // Errors: GraphError for an undefined input, for an f that changes an input in place, and, in the
-// backward pass, for an f that saves other tensors than before; VersionError in the backward pass
-// for values that were changed in place since. An f that does not take the inputs, or returns no
+// backward pass, for an f that fails or saves other tensors than before; VersionError there for
+// values that were changed in place since. An f that does not take the inputs, or returns no
 // tensors, does not compile.
 //
 // Read next: impl/functional/checkpoint.ipp.
@@ -771,6 +771,26 @@ using KeptCallable =
         std::reference_wrapper<std::remove_reference_t<F>>, std::decay_t<F>>;
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+/// A function that is called at each step of an iteration. Where it returns false, that ends.
+template <class Step> class StepCallback {
+public:
+    StepCallback() = default;
+    template <std::invocable<Step const&> F> StepCallback(F f) {
+        if constexpr (std::same_as<std::invoke_result_t<F&, Step const&>, bool>)
+            call_ = std::move(f);
+        else if (std::function<void(Step const&)> g = std::move(f))
+            call_ = [g](Step const& step) { return g(step), true; };
+    }
+    bool operator()(Step const& step) const { return !call_ || call_(step); }
+
+private:
+    std::function<bool(Step const&)> call_;
+};
+
+} // namespace xgrad
 
 // ======== xgrad/functional/structure.hpp
 // Structures of tensors: what the transforms of this folder take as inputs and results. A structure
@@ -840,6 +860,8 @@ using KeptCallable =
 // Errors: none here. An inference tensor that is saved for backward, or changed in place outside of
 // an InferenceMode, is a GraphError there.
 
+#include <utility>
+
 namespace xgrad {
 
 namespace detail {
@@ -853,17 +875,23 @@ inline bool recording() noexcept { return grad_mode && !inference_mode; }
 /// be nested without arguments.
 inline constinit thread_local bool differentiated = false;
 
-class DifferentiatedScope {
+/// Gives a variable another value for a scope.
+template <class T> class ScopedValue {
 public:
-    XGRAD_GUARD explicit DifferentiatedScope(bool value = true) noexcept : before_(differentiated) {
-        differentiated = value;
-    }
-    DifferentiatedScope(DifferentiatedScope const&) = delete;
-    DifferentiatedScope& operator=(DifferentiatedScope const&) = delete;
-    ~DifferentiatedScope() { differentiated = before_; }
+    XGRAD_GUARD ScopedValue(T& variable, T value) noexcept
+        : variable_(variable), before_(std::exchange(variable, std::move(value))) {}
+    ScopedValue(ScopedValue const&) = delete;
+    ScopedValue& operator=(ScopedValue const&) = delete;
+    ~ScopedValue() { variable_ = std::move(before_); }
 
 private:
-    bool before_;
+    T& variable_;
+    T before_;
+};
+class DifferentiatedScope : ScopedValue<bool> {
+public:
+    XGRAD_GUARD explicit DifferentiatedScope(bool value = true) noexcept
+        : ScopedValue(differentiated, value) {}
 };
 } // namespace detail
 
@@ -874,25 +902,21 @@ inline bool is_grad_enabled() noexcept { return detail::grad_mode; }
 inline bool is_inference_mode_enabled() noexcept { return detail::inference_mode; }
 
 /// Sets grad mode for its scope.
-class AutoGradMode {
+class AutoGradMode : detail::ScopedValue<bool> {
 public:
-    XGRAD_GUARD explicit AutoGradMode(bool enabled) noexcept : before_(detail::grad_mode) {
-        detail::grad_mode = enabled;
-    }
-    AutoGradMode(AutoGradMode const&) = delete;
-    AutoGradMode& operator=(AutoGradMode const&) = delete;
-    ~AutoGradMode() { detail::grad_mode = before_; }
-
-private:
-    bool before_;
+    XGRAD_GUARD explicit AutoGradMode(bool enabled) noexcept
+        : ScopedValue(detail::grad_mode, enabled) {}
 };
 
 namespace detail {
 /// The modes of a pass: with create_graph its operations are recorded, to be differentiated.
-class PassMode : AutoGradMode, DifferentiatedScope {
+class PassMode {
 public:
     XGRAD_GUARD explicit PassMode(bool create_graph) noexcept
-        : AutoGradMode(create_graph), DifferentiatedScope(create_graph) {}
+        : grad_mode_(grad_mode, create_graph), differentiated_(differentiated, create_graph) {}
+
+private:
+    ScopedValue<bool> grad_mode_, differentiated_;
 };
 } // namespace detail
 
@@ -914,16 +938,10 @@ public:
 class InferenceMode {
 public:
     XGRAD_GUARD explicit InferenceMode(bool enabled = true) noexcept
-        : grad_(!enabled), before_(detail::inference_mode) {
-        detail::inference_mode = enabled;
-    }
-    InferenceMode(InferenceMode const&) = delete;
-    InferenceMode& operator=(InferenceMode const&) = delete;
-    ~InferenceMode() { detail::inference_mode = before_; }
+        : grad_mode_(detail::grad_mode, !enabled), inference_(detail::inference_mode, enabled) {}
 
 private:
-    AutoGradMode grad_;
-    bool before_;
+    detail::ScopedValue<bool> grad_mode_, inference_;
 };
 
 } // namespace xgrad
@@ -957,8 +975,6 @@ private:
 // Gradients: hooks see them, and may replace them: see node.hpp and tensor/hooks.hpp.
 //
 // Read next: run_node.hpp.
-
-#include <utility>
 
 namespace xgrad {
 
@@ -1085,7 +1101,6 @@ private:
 
 } // namespace detail
 } // namespace xgrad
-
 
 // ======== xgrad/core/error.hpp
 // The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
@@ -1319,7 +1334,6 @@ struct Caller {
 
 } // namespace detail
 } // namespace xgrad
-
 
 // ======== xgrad/core/memory.hpp
 // The buffer cache. Each thread has free lists of blocks by size class, so that a training loop
@@ -1651,7 +1665,6 @@ void set_cache_limit(std::size_t bytes) noexcept;
 std::size_t cached_bytes() noexcept;
 
 } // namespace xgrad
-
 
 // ======== xgrad/core/ref.hpp
 // Ref<T>: an intrusive shared pointer. The object contains its reference count, so that a Ref is
@@ -2022,7 +2035,6 @@ inline Node::~Node() {
 }
 
 } // namespace xgrad
-
 
 // ======== xgrad/core/array.hpp
 // Storage and Array: memory with a version counter, and a strided view of it. No gradients here.
@@ -2513,7 +2525,6 @@ Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims);
 
 } // namespace detail
 } // namespace xgrad
-
 
 // ======== xgrad/core/transposed.hpp
 // Copies a column-major matrix to a row-major one. It copies square blocks whose rows fill a cache
@@ -3062,6 +3073,21 @@ template <Scalar T> struct Array : AnyArray {
     }
 };
 
+/// Where the elements of an array are. Somebody else owns them, and the shape and the strides.
+struct ArraySpan {
+    std::byte* data;
+    std::size_t numel;
+    Shape const* shape;
+    Strides const* strides; // in elements; null: row-major without gaps
+
+    ArraySpan() = default;
+    ArraySpan(AnyArray const& a) noexcept
+        : data(a.data), numel(a.numel), shape(&a.shape),
+          strides(a.contiguous ? nullptr : &a.strides) {}
+    ArraySpan(std::byte* first, std::size_t n, Shape const& s, Strides const* st = nullptr) noexcept
+        : data(first), numel(n), shape(&s), strides(st) {}
+};
+
 template <class T> Array<T> const& as(AnyArray const& a) noexcept {
     return static_cast<Array<T> const&>(a);
 }
@@ -3429,7 +3455,6 @@ private:
 
 } // namespace xgrad
 
-
 // ======== xgrad/autograd/gradient_edge.hpp
 // GradientEdge: an output of a Node, which backward() and grad() accept like a tensor.
 //
@@ -3610,7 +3635,6 @@ private:
 
 } // namespace xgrad
 
-
 // ======== xgrad/autograd/run_node.hpp
 // Runs one Node with hooks: tensor hooks, retain_grad, prehooks, apply, posthooks, in this order.
 // The engine itself runs a Node without hooks. Registration of hooks on a Node is here too.
@@ -3656,7 +3680,6 @@ XGRAD_LAZY [[gnu::cold]] std::vector<std::string> call_stack_texts(
     std::vector<std::vector<void*>> const& stacks);
 
 } // namespace xgrad::detail
-
 
 // ======== xgrad/core/source_location.hpp
 // SourceLocation: std::source_location, or a replacement where the compiler does not support the
@@ -3807,7 +3830,6 @@ private:
 };
 
 } // namespace xgrad
-
 
 // ======== xgrad/autograd/saved_tensor_hooks.hpp
 // Saved tensor hooks: `pack` converts a tensor that is saved for backward into any object (a file's
@@ -3972,15 +3994,18 @@ public:
 
     /// True for a bare array that nobody changed: open() has nothing to do.
     bool is_intact() const noexcept { return storage_ && storage_->version() == version_; }
-    /// Prepares array() and data(): checks the version of the saved value, or unpacks it. Returns
+    /// Prepares array() and span(): checks the version of the saved value, or unpacks it. Returns
     /// true where close() must follow.
     bool open(Node const& owner);
-    detail::AnyArray const& array() const {
-        return (rest_->packed ? rest_->packed->open : rest_->value).impl().array;
+    detail::AnyArray const& array() const;
+    /// array(); null for a bare array, which is contiguous.
+    detail::AnyArray const* complete_array() const { return storage_ ? nullptr : &array(); }
+    /// The elements of a bare array, or null.
+    std::byte* bare() const noexcept { return storage_ ? data_ : nullptr; }
+    /// array(), also of a bare array, whose shape and number of elements are given.
+    detail::ArraySpan span(Shape const& shape, std::size_t numel) const {
+        return storage_ ? detail::ArraySpan(data_, numel, shape) : detail::ArraySpan(array());
     }
-    /// array(), also of a bare array, whose shape is given.
-    detail::AnyArray array(Shape const& shape) const;
-    std::byte* data() const { return storage_ ? data_ : array().data; }
     void close() noexcept {
         if (is_packed()) rest_->packed->open = {};
     }
@@ -4052,7 +4077,6 @@ private:
 };
 
 } // namespace xgrad
-
 
 // ======== xgrad/autograd/view.hpp
 // Views: tensors that share the memory of a base, and the gradients between the two.
@@ -4299,6 +4323,9 @@ inline constinit thread_local GraphTask* current_pass = nullptr;
 
 /// True for a Node that the running pass runs, or of which it captures a gradient.
 bool pass_reaches(Node const& node);
+/// What hooks and checkpoints leave with a pass, and that of the innermost forward pass.
+using PassData = std::vector<std::pair<Identity, std::shared_ptr<void>>>;
+inline constinit thread_local PassData* forward_data = nullptr;
 /// Data of a hook, which live as long as the running pass; null at first.
 XGRAD_LAZY std::shared_ptr<void>& pass_data(Identity of);
 /// Calls f where an exception ends the running pass, as the handler of that exception:
@@ -4312,7 +4339,6 @@ XGRAD_LAZY void on_pass_failure(std::function<void()> f);
 XGRAD_LAZY void queue_callback(std::function<void()> f);
 
 } // namespace xgrad
-
 
 // ======== xgrad/autograd/second_order.hpp
 // SecondOrder and ForwardMode: tables of functions for second derivatives and for forward mode.
@@ -4371,7 +4397,6 @@ XGRAD_LAZY void link_second_order() noexcept;
 XGRAD_LAZY void link_forward_mode() noexcept;
 
 } // namespace xgrad::detail
-
 
 // ======== xgrad/tensor/gradient_arithmetic.hpp
 // Definitions of the functions that type_info.hpp declares.
@@ -6497,14 +6522,11 @@ template <class Op, std::size_t I, class Y, class... X> consteval auto check_par
     }
 }
 
-template <class Op, std::size_t I, class Y, class... X> consteval auto check_partials() {
-    if constexpr (I == sizeof...(X)) return diagnostic_is<verdict::ok>{};
-    else {
-        using this_one = typename decltype(check_partial<Op, I, Y, X...>())::type;
-        if constexpr (std::same_as<this_one, verdict::ok>)
-            return check_partials<Op, I + 1, Y, X...>();
-        else return diagnostic_is<this_one>{};
-    }
+/// The first of these diagnostics that is not ok.
+template <class First, class... More>
+consteval auto first_mistake(std::type_identity<First> first, More... more) {
+    if constexpr (sizeof...(More) == 0 || !std::same_as<First, verdict::ok>) return first;
+    else return first_mistake(more...);
 }
 
 template <class Op, class Y, class... X>
@@ -6515,15 +6537,15 @@ consteval auto check_signature(std::type_identity<Y(X...)>) {
         using Got = decltype(std::declval<Op const&>().value(probe_of<X>{}...));
         if constexpr (!lands_in<Got, Y>)
             return diagnostic_is<verdict::value_leaves_codomain_of<Op, Y(X...), Got>>{};
-        else return check_partials<Op, 0, Y, X...>();
+        else
+            return []<std::size_t... I>(std::index_sequence<I...>) {
+                return first_mistake(check_partial<Op, I, Y, X...>()...);
+            }(std::index_sequence_for<X...>{});
     }
 }
 
-template <class Op> consteval auto check_domain(Maps<>) { return diagnostic_is<verdict::ok>{}; }
-template <class Op, class First, class... Rest> consteval auto check_domain(Maps<First, Rest...>) {
-    using first = typename decltype(check_signature<Op>(std::type_identity<First>{}))::type;
-    if constexpr (std::same_as<first, verdict::ok>) return check_domain<Op>(Maps<Rest...>{});
-    else return diagnostic_is<first>{};
+template <class Op, class... S> consteval auto check_domain(Maps<S...>) {
+    return first_mistake(check_signature<Op>(std::type_identity<S>{})...);
 }
 
 template <class Op> consteval auto check_operation() {
@@ -6544,30 +6566,28 @@ template <class Op, class... L> consteval auto check_application() {
     else return diagnostic_is<verdict::ok>{};
 }
 
+/// Reports a diagnostic: each one but ok is an incomplete type, so sizeof makes its name the
+/// compiler's first error.
+template <class Diagnostic> struct ReportDiagnostic {
+    static_assert(sizeof(Diagnostic) > 0);
+};
+/// Complex numbers where real ones would be right.
+template <class Op, class... L>
+    requires(!std::same_as<signature_for<Op, std::conditional_t<std::same_as<L, C>, R, L>...>,
+             NoSignature>)
+struct ReportDiagnostic<verdict::is_not_defined_on<Op, L...>> {
+    static_assert(sizeof...(L) == 0, "complex numbers have no order: take abs(z) or real(z)");
+};
+
 } // namespace detail
 
 /// The diagnostic of the first mistake of Op, or `ok`.
 template <class Op> using diagnostic_of = typename decltype(detail::check_operation<Op>())::type;
 /// True for the diagnostic of an operation without a mistake.
 template <class Diagnostic> inline constexpr bool accepted = std::same_as<Diagnostic, verdict::ok>;
-/// The diagnostic of an operation without a mistake.
-template <class Diagnostic>
-concept Accepted = accepted<Diagnostic>;
-
-namespace detail {
-/// Reports a diagnostic: each one but ok is an incomplete type, so sizeof makes its name the
-/// compiler's first error.
-template <class Diagnostic> struct ReportDiagnostic {
-    static_assert(sizeof(Diagnostic) > 0);
-};
-} // namespace detail
-
 /// A type that has no mistake as an operation.
 template <class Op>
-concept Operation = Accepted<diagnostic_of<Op>>;
-/// An elementwise operation that is defined on operands of these kinds.
-template <class Op, class... L>
-concept DefinedOn = Accepted<typename decltype(detail::check_application<Op, L...>())::type>;
+concept Operation = accepted<diagnostic_of<Op>>;
 
 } // namespace xgrad
 
@@ -6965,83 +6985,6 @@ template <class Self> class HandleOfProgram {};
 
 } // namespace xgrad
 
-#if defined(XGRAD_IMPLEMENTATION) && defined(XGRAD_WARN_ON_SHARED_WRITES)
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
-
-// ======== xgrad/impl/tensor/shared_writes.ipp
-// Bodies of shared_writes.hpp.
-
-#ifdef XGRAD_WARN_ON_SHARED_WRITES
-
-#    include <set>
-#    include <thread>
-#    include <unordered_map>
-
-namespace xgrad::detail {
-
-/// The Tensors of the program, each with its thread: one that belongs to another thread is not
-/// read.
-struct HandleList {
-    std::mutex mutex;
-    std::unordered_map<AnyTensor const*, std::thread::id> threads;
-    std::set<std::vector<void*>> known_stacks;
-    std::set<std::string> known_places;
-
-    /// Never destroyed: tensors of static storage duration are destroyed later.
-    static HandleList& all() {
-        static HandleList& list = *new HandleList;
-        return list;
-    }
-    std::size_t count(TensorImpl const* t) const {
-        auto const here = std::this_thread::get_id();
-        return static_cast<std::size_t>(std::ranges::count_if(threads, [&](auto const& entry) {
-            return entry.second == here && entry.first->handle().get() == t;
-        }));
-    }
-};
-
-XGRAD_LAZY_BODY void add_handle(AnyTensor const* handle) noexcept {
-    auto& list = HandleList::all();
-    std::lock_guard const lock(list.mutex);
-    list.threads.insert_or_assign(handle, std::this_thread::get_id());
-}
-
-XGRAD_LAZY_BODY void remove_handle(AnyTensor const* handle) noexcept {
-    auto& list = HandleList::all();
-    std::lock_guard const lock(list.mutex);
-    list.threads.erase(handle);
-}
-
-XGRAD_LAZY_BODY void check_shared_write(AnyTensor const& t, std::string_view operation) {
-    if (t.handle()->refs.load() < 2 || t.is_view() || (t.is_leaf() && t.requires_grad())) return;
-    auto& list = HandleList::all();
-    std::string place;
-    {
-        std::lock_guard const lock(list.mutex);
-        auto const handles = list.count(t.handle().get());
-        if (handles < 2) return;
-        auto frames = call_stack();
-        frames.resize(std::min<std::size_t>(frames.size(), 16));
-        if (!list.known_stacks.insert(frames).second) return;
-        place = call_stack_texts({frames})[0]; // "\n    file:line, in function" for each function
-        if (auto const end = place.find('\n', 1); end != std::string::npos) place.resize(end);
-        if (place.find(", in ") == std::string::npos) place = "an unknown place (compile with -g)";
-        else if (!list.known_places.insert(std::string(operation) + place).second) return;
-    }
-    warn(operation, ": the change in place of ", describe(t),
-        " is seen through another Tensor, too, which refers to the same elements: a copy, as in "
-        "`old = x`, a by-value parameter or a capture, is no copy of the elements here. Write "
-        "x.clone() where one is meant. Changed in: ",
-        place);
-}
-
-} // namespace xgrad::detail
-
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
-#endif
-
 namespace xgrad {
 
 namespace detail {
@@ -7253,7 +7196,6 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
     bool conj_b, T* c, std::ptrdiff_t ldc, bool accumulate);
 
 } // namespace xgrad::detail
-
 
 // ======== xgrad/ops/complex.hpp
 // Operations on complex numbers: parts, modulus, direction, conjugate. Real operands are complex
@@ -8097,7 +8039,6 @@ private:
 
 } // namespace xgrad
 
-
 // ======== xgrad/ops/reducing.hpp
 // Reductions other than sums (which gather_scatter.hpp has): products and extrema. A reduction is a
 // type with accumulator, start() and join(). An expression is reduced tile by tile, without storing
@@ -8108,16 +8049,19 @@ private:
 // Errors: nothing is checked here: functions such as prod() and amax() normalise the axes before.
 
 
-// ======== xgrad/fuse/evaluate_into.hpp
-// Evaluates an expression over an index space, and calls kernels on operands of one element.
-
-
-// ======== xgrad/fuse/run_kernel.hpp
-// Calls of kernels, compiled once for all kernels. A kernel computes whole batches of contiguous
-// operands. An operand of one element is repeated in a buffer. The tail, the elements after the
-// last whole batch of a tile, is one more batch on padded copies.
+// ======== xgrad/fuse/kernel_call.hpp
+// KernelCall: one pass of the kernel of an expression over an index space. The caller binds an
+// array to each argument of the kernel, in the order of KernelLayout; run() alone decides how the
+// kernel gets the elements.
 //
-// Invariant: a lane of the padding is never written to an operand.
+// An argument is plain where its array is contiguous, as large as the index space, and of the type
+// that the kernel computes with: it is one pointer. A pass is one call of the kernel where all
+// arguments are plain and small, or one element, which a buffer repeats, or to which it is reduced.
+// Else it is an NdLoop. An output whose array is smaller than the index space is summed, in double
+// precision as all sums are.
+// Invariant: the arrays, their shapes and their strides stay where they are until run() returns.
+//
+// bench_rational measures it. Read next: impl/fuse/kernel_call.ipp, then nd_loop.hpp.
 
 
 // ======== xgrad/fuse/element_type.hpp
@@ -8137,8 +8081,8 @@ private:
 // for each expression.
 // Data: a KernelBlock says what one call computes. run_block<F, pass>() computes it. A kernel
 // computes whole batches: where n is no multiple of the lanes of a batch, the arguments have
-// capacity for whole batches. Read next: run_kernel.hpp, which brings the tail of a block to a
-// kernel, and nd_loop.hpp, which calls kernels on blocks. Both are compiled once.
+// capacity for whole batches. Read next: kernel_call.hpp, which brings arrays to a kernel, and
+// nd_loop.hpp, which calls it on blocks. Both are compiled once.
 
 
 // ======== xgrad/expr/walk.hpp
@@ -8316,7 +8260,6 @@ constexpr OperandMask operands_from(std::size_t from, std::size_t count) {
 template <std::size_t From, std::size_t Count>
 inline constexpr OperandMask operand_range = operands_from(From, Count);
 } // namespace xgrad::detail
-
 
 // ======== xgrad/simd/dual_number.hpp
 // Dual numbers as data: a value and its tangents, the derivatives in N directions. The rules that
@@ -8671,10 +8614,13 @@ template <class Found, class X, class... More> constexpr auto deepest_dual() {
 template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X const&... x) {
     using Deepest = typename decltype(deepest_dual<X...>())::type;
     using Signature = signature_for<Op, typename RuleValue<X>::kind...>;
-    using On = OnDuals<Signature, Deepest>;
-    return [&]<class Y, class... L>(std::type_identity<Y(L...)>) XGRAD_LAMBDA_INLINE {
-        return On::result(op, On::template argument<L>(x)...);
-    }(std::type_identity<Signature>{});
+    if constexpr (std::same_as<Signature, NoSignature>)
+        return WrongNumber<Deepest>::template result_of<Op, typename RuleValue<X>::kind...>();
+    else
+        return [&]<class Y, class... L>(std::type_identity<Y(L...)>) XGRAD_LAMBDA_INLINE {
+            using On = OnDuals<Signature, Deepest>;
+            return On::result(op, On::template argument<L>(x)...);
+        }(std::type_identity<Signature>{});
 }
 
 } // namespace detail
@@ -9214,8 +9160,6 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void run_block(KernelBlock& block) {
 namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;
-/// The most operands of a forward or a backward kernel.
-inline constexpr std::size_t max_arguments = 2 * 64 + 2;
 /// The longest run that is summed at once; a longer one would lose digits.
 inline constexpr std::size_t max_summed = 4096;
 
@@ -9251,24 +9195,26 @@ template <class T, class E, Transfer::Strided run, Transfer::Rows rows = &transf
     Transfer::Columns columns = nullptr>
 inline constexpr Transfer transfer_by{sizeof(T), sizeof(E), std::same_as<T, E>, run, rows, columns};
 
-/// An input or an output of a kernel over an index space; at first an output without an array,
-/// which no kernel writes.
+/// What a kernel does with an operand. A sum is a reduction to which the kernel itself can add.
+enum class Role : std::uint8_t { input, output, reduction, sum };
+
+/// An input or an output of a kernel over an index space.
 struct LoopOperand {
-    AnyArray const* array = nullptr;
-    Transfer const* transfer = nullptr;
-    bool output = true;
-    bool reduces = false;     // an output into which tiles are summed or otherwise reduced
-    bool kernel_adds = false; // the kernel can add to this output instead of overwriting it
-    std::int8_t from = -1;    // an output that is a copy of this input
+    ArraySpan array;
+    Transfer const* transfer;
+    Role role;
+    bool copies; // an output that is a copy of the first input: no kernel writes it
 
+    LoopOperand() = default;
+    LoopOperand(ArraySpan const& a, Transfer const& t, Role r) noexcept
+        : array(a), transfer(&t), role(r), copies(false) {}
+
+    bool is_input() const noexcept { return role == Role::input; }
+    bool reduces() const noexcept { return role >= Role::reduction; }
     /// True where a kernel can use contiguous elements in place.
-    bool in_place() const noexcept { return !reduces && from < 0 && transfer->same_type; }
+    bool in_place() const noexcept { return !reduces() && !copies && transfer->same_type; }
 };
 
-/// A buffer for a tile of any scalar type.
-struct TileBuffer {
-    alignas(64) std::byte elements[tile_size * 16];
-};
 /// Zeros of any scalar type, for the inputs that no gradient reads. Nothing writes to them, so that
 /// the system maps one page to all of them.
 inline constexpr std::size_t zero_elements = 4096;
@@ -9276,13 +9222,6 @@ struct ZeroBuffer {
     alignas(64) std::byte elements[zero_elements * 16];
 };
 inline constinit ZeroBuffer zero_buffer{};
-/// Zero, without dimensions, for element types of any size.
-AnyArray const& zero_array();
-
-/// Prefetches the cache lines of an output that a kernel writes in place. Stores retire in order,
-/// so stores to tiles, which hit the L1 cache, would wait behind a store that misses. AMD's
-/// processors since Zen 3 lose by it.
-void prefetch_for_stores([[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes);
 
 /// Properties of the first 64 operands in a tile, one bit each. `constant`: inputs with one value.
 /// `added_to`: outputs to which the kernel adds.
@@ -9295,19 +9234,9 @@ struct LoopFacts {
 /// A kernel and its context. It gets pointers to the operands' elements and the number of elements,
 /// and returns what it has summed: 0 where it sums nothing.
 struct LoopBody {
-    double (*call)(void* context, void** operands, std::size_t n, LoopFacts facts);
-    void* context;
+    double (*call)(void const* context, void** operands, std::size_t n, LoopFacts facts);
+    void const* context;
 };
-
-template <class F> LoopBody loop_body(F& f) {
-    return {
-        [](void* context, void** operands, std::size_t n, LoopFacts facts) {
-            if constexpr (std::is_void_v<std::invoke_result_t<F&, void**, std::size_t, LoopFacts>>)
-                return (*static_cast<F*>(context))(operands, n, facts), 0.;
-            else return (*static_cast<F*>(context))(operands, n, facts);
-        },
-        &f};
-}
 
 } // namespace xgrad::detail
 
@@ -9656,28 +9585,23 @@ struct ElementType {
     std::size_t element, tile_element, wide_element;
     bool in_place; // T is E: a kernel can read the array itself
     Transfer gather, scatter, accumulate;
-    void (*narrow)(AnyArray& sums); // elements of a wide sum become elements of T
-    void (*scale)(AnyArray const& sums, double factor); // of a wide sum
-    Transfer::Strided scatter_wide;                     // elements of a wide sum as elements of T
+    /// Writes n sums, times a factor, as elements of T. An array of wide elements has them itself.
+    void (*finish)(void* sums, void* to, std::size_t n, double factor);
 };
 
-template <class W, class T> void narrow(AnyArray& sums) {
-    if constexpr (!std::same_as<T, W>) {
-        Array<T> out(sums.shape);
-        scatter_strided<T, W>(sums.data, out.data, 1, out.numel);
-        sums = std::move(out);
-    }
-}
-
-/// Multiplies all elements of a contiguous array.
-template <class W> void scale(AnyArray const& a, double factor) {
+/// Multiplies n elements.
+template <class W> void scale(void* elements, std::size_t n, double factor) {
     using P = precision_of<W>;
-    auto* const p = reinterpret_cast<P*>(a.data);
+    auto* const p = static_cast<P*>(elements);
     if constexpr (!std::same_as<P, bool>)
         map_run(
-            p, a.numel * (sizeof(W) / sizeof(P)),
+            p, n * (sizeof(W) / sizeof(P)),
             [by = static_cast<P>(factor)]<class V>(V x) XGRAD_LAMBDA_INLINE { return x * V(by); },
             p);
+}
+template <class W, class T> void finish_sums(void* sums, void* to, std::size_t n, double factor) {
+    if (factor != 1) scale<W>(sums, n, factor);
+    if constexpr (!std::same_as<T, W>) scatter_strided<T, W>(sums, to, 1, n);
 }
 
 /// The ElementType of T in tiles of E. impl/instances.ipp has those of the common pairs, so that
@@ -9691,7 +9615,7 @@ constinit ElementType const ElementTypeOf<T, E>::table{sizeof(T), sizeof(E), siz
     transfer_by<T, E, &scatter_strided<T, E>>,
     transfer_by<wide<E>, E, &accumulate_strided<wide<E>, E>, &accumulate_rows<wide<E>, E>,
         &accumulate_columns<wide<E>, E>>,
-    &narrow<wide<E>, T>, &scale<wide<E>>, &scatter_strided<T, wide<E>>};
+    &finish_sums<wide<E>, T>};
 template <class T, class E = T>
 inline constexpr ElementType const& element_type = ElementTypeOf<T, E>::table;
 
@@ -9709,37 +9633,6 @@ extern template struct ElementTypeOf<std::complex<float>, std::complex<double>>;
 extern template struct ElementTypeOf<std::complex<double>, std::complex<double>>;
 #endif
 
-inline LoopOperand input_operand(AnyArray const& a, ElementType const& info) {
-    return {&a, &info.gather, false};
-}
-
-/// An output with an element for each position of the index space.
-inline LoopOperand output_operand(AnyArray const& a, ElementType const& info) {
-    return {&a, &info.scatter};
-}
-
-/// An output that `transfer` reduces to an array smaller than the index space. The array has the
-/// initial values of the reduction.
-inline LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer) {
-    return {&a, &transfer, true, true};
-}
-/// An output that is summed into an array of wide elements, initially zero.
-inline LoopOperand sum_operand(AnyArray const& a, ElementType const& info) {
-    return reduce_operand(a, info.accumulate);
-}
-
-/// An array of zeros with elements of this many bytes.
-inline AnyArray zeroed(Shape const& shape, std::size_t element) {
-    AnyArray a(shape, element);
-    std::memset(a.data, 0, a.numel * element);
-    return a;
-}
-
-/// An input that a kernel does not read: zeros.
-inline LoopOperand absent_input(ElementType const& info) {
-    return input_operand(zero_array(), info);
-}
-
 inline constexpr std::size_t max_operands = 63;
 inline constexpr std::size_t max_batch_bytes = 128; // 8 complex numbers, 16 of float
 
@@ -9748,17 +9641,15 @@ struct KernelTable {
     std::size_t operand_count;
     Vertex const* vertices;
     ElementType const* const* operand; // of each operand
-    ElementType const* result; // as a backward pass reads it: a forward kernel writes it as it is
-    // Call them by run_kernel(). The last two are null where the result has no gradient.
+    ElementType const* written;        // the result as a pass of values writes it
+    ElementType const* result;         // as other passes read it
+    // Call them by KernelCall. The last two are null where the result has no gradient.
     Kernel value, gradient, tangent;
     std::size_t lanes; // of a batch, a power of two
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all operands where they are
     bool is_expensive; // its time is that of computing, whatever the memory does
     OperandMask differentiable;
-
-    /// The number of elements in the whole batches among n.
-    std::size_t in_whole_batches(std::size_t n) const noexcept { return n & ~(lanes - 1); }
 };
 
 /// False for a tensor that stands alone.
@@ -9789,7 +9680,7 @@ template <class F> struct KernelTableOf {
         else return nullptr;
     }
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), Elements::table,
-        &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
+        &element_type<Y>, &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
         gradient_kernel<Pass::gradient>(), gradient_kernel<Pass::tangent>(), simd::Batch<P>::width,
         !has_operation<F>, Elements::in_place, is_expensive<F>, Elements::differentiable};
 };
@@ -9802,54 +9693,116 @@ template <class F> constexpr Kernel sum_kernel_of() {
     else return nullptr;
 }
 
-/// True if a kernel can read the elements of an array in place, in an index space of so many
-/// elements to which the array is broadcast.
-inline bool is_direct(AnyArray const& a, ElementType const& info, std::size_t count) {
-    return info.in_place && a.contiguous && a.numel == count;
-}
-
 } // namespace xgrad::detail
 
 namespace xgrad::detail {
 
-/// Calls a kernel on the last block.n elements, after the first `whole`: less than a batch.
-void run_tail(KernelTable const& table, Kernel kernel, KernelBlock& block, std::size_t whole);
+/// The most operands of an expression whose gradients can be added to arrays.
+inline constexpr std::size_t max_added = 31;
 
-/// Calls a kernel on a block of any number of elements. Returns the sum that it computes.
-inline double run_kernel(KernelTable const& table, Kernel kernel, KernelBlock& block) {
-    auto const n = block.n, whole = table.in_whole_batches(n);
-    block.n = whole;
-    if (whole) kernel(block);
-    block.n = n - whole;
-    if (block.n) run_tail(table, kernel, block, whole);
-    return block.sum;
-}
+class KernelCall {
+public:
+    /// A pass over an index space of so many elements.
+    KernelCall(KernelTable const& kernels, void const* expression, Pass pass, Shape const& space,
+        std::size_t count);
+    KernelCall(KernelCall const&) = delete;
+    KernelCall& operator=(KernelCall const&) = delete;
 
-/// Limits of run_repeated(): see evaluate_into.hpp.
-inline constexpr std::size_t max_repeated = 31, repeated_bytes = 72 << 10;
-inline bool can_repeat(KernelTable const& table, OperandMask repeated, std::size_t count) {
-    auto const buffers = 2 * static_cast<std::size_t>(std::popcount(repeated));
-    return !repeated ||
-           (table.operand_count <= max_repeated && buffers * (16 * count + 64) <= repeated_bytes);
-}
+    KernelLayout const layout;
+
+    /// Binds argument k. An output overwrites its array, or is summed into a row-major one that is
+    /// smaller than the index space; sums are multiplied by a factor.
+    XGRAD_INLINE void bind(std::size_t k, ArraySpan a, double factor = 1) {
+        at_[k] = a.data;
+        if (a.numel != plain_ || a.strides) [[unlikely]]
+            bind_other(k, a, factor);
+    }
+    /// `are_plain`: the caller knows that all of them are.
+    XGRAD_INLINE void bind_operands(AnyArray const* const* operands, bool are_plain = false) {
+        for (std::size_t k = 0; are_plain && k < layout.operand_count; ++k)
+            bind_plain(k, operands[k]->data);
+        for (std::size_t k = 0; !are_plain && k < layout.operand_count; ++k) bind(k, *operands[k]);
+    }
+    /// Binds an argument that is plain.
+    XGRAD_INLINE void bind_plain(std::size_t k, std::byte* data) { at_[k] = data; }
+    /// Binds an input whose values do not matter.
+    void bind_zeros(std::size_t k);
+    /// Binds the tangent of an operand; without an array it is zero.
+    void bind_tangent(std::size_t operand, AnyArray const* tangent) {
+        if (!tangent) return bind_zeros(layout.tangents() + operand);
+        block_.moving |= OperandMask{1} << operand;
+        bind(layout.tangents() + operand, *tangent);
+    }
+    /// Adds the gradient of an operand to a plain array. All operands are plain, too.
+    void add_gradient(std::size_t operand, AnyArray const& to) {
+        block_.added_to |= OperandMask{1} << operand;
+        bind_plain(layout.gradients() + operand, to.data);
+    }
+    /// Reduces the result into an array that has the initial values of the reduction.
+    void reduce(AnyArray const& to, Transfer const& reduction) {
+        at_[layout.result()] = nullptr;
+        others_[other_count_++] = {
+            layout.result(), LoopOperand(to, reduction, Role::reduction), nullptr, 1};
+    }
+    /// The gradients that a pass computes: each of them is bound or added. Those of a sum need its
+    /// kernel, and are multiplied by a factor.
+    void differentiate(GradientTargets const& targets, Kernel sum = nullptr, double factor = 1) {
+        block_.targets = &targets;
+        block_.factor = factor;
+        if (sum) kernel_ = sum;
+    }
+
+    /// Runs the pass, once. Returns the sum of Pass::value_and_gradient.
+    XGRAD_INLINE double run() {
+        if (other_count_ || block_.n > part_size) [[unlikely]]
+            return run_others();
+        return run_kernel(block_);
+    }
+
+private:
+    /// An argument that is not plain. Sums, of so many bytes, are made in a wider type where the
+    /// array is `narrow`, and finished after the pass.
+    struct Other {
+        std::size_t argument;
+        LoopOperand operand;
+        std::byte* sums_of; // null where nothing is summed
+        double factor;
+    };
+    static constexpr std::size_t max_arguments = KernelLayout{max_operands}.total();
+    static constexpr std::size_t buffer_bytes = 64 << 10;
+
+    bool is_output(std::size_t k) const {
+        return block_.pass == Pass::value ? k == layout.result()
+                                          : k >= layout.gradients() && k <= layout.tangent();
+    }
+    /// Calls the kernel on a block. The tail, the elements after the last whole batch, is one more
+    /// batch on padded copies. A lane of the padding is never written to an array.
+    double run_kernel(KernelBlock& block) const {
+        auto const n = block.n, whole = n & ~(kernels_.lanes - 1);
+        block.n = whole;
+        if (whole) kernel_(block);
+        block.n = n - whole;
+        if (block.n) run_tail(block, whole);
+        return block.sum;
+    }
+    void run_tail(KernelBlock& block, std::size_t whole) const;
+    ElementType const& type(std::size_t k) const;
+    void bind_other(std::size_t k, ArraySpan a, double factor);
+    double run_others();
+    double run_in_loop();
+
+    KernelTable const& kernels_;
+    Kernel kernel_;
+    Shape const& space_;
+    KernelBlock block_;
+    std::size_t const arguments_; // of this pass
+    std::size_t const plain_; // elements of a plain array; no array has so many where none is plain
+    std::size_t other_count_ = 0;
+    void* at_[max_arguments]; // plain arguments
+    Other others_[max_arguments];
+};
 
 } // namespace xgrad::detail
-
-namespace xgrad::detail {
-
-/// Calls a kernel on contiguous arrays and, if can_repeat(), arrays of one element: the operands
-/// `repeated`, and grad_output with the bit after theirs. Buffers repeat the element, and sum its
-/// gradient.
-double run_repeated(
-    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated);
-
-/// Evaluates an expression over an index space into `out`, an array or a reduction. One call of the
-/// kernel where all operands are contiguous or one element, and few; else a loop.
-void evaluate_into(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, Shape const& space, LoopOperand const& out);
-
-} // namespace xgrad::detail
-
 
 // ======== xgrad/ops/shaping.hpp
 // Operations that change shapes and orders and compute nothing: views where strides allow it, and
@@ -10184,17 +10137,29 @@ void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t 
     }
 }
 
+/// The elements of a contiguous array of W as elements of T.
+template <class T, class W> Array<T> narrowed(Array<W> const& a) {
+    if constexpr (std::same_as<W, T>) return a;
+    else {
+        Array<T> out(a.shape);
+        scatter_strided<T, W>(a.data, out.data, 1, out.numel);
+        return out;
+    }
+}
+
 /// Reduces an expression over axes without storing its values.
 template <class Combine, class T>
 Array<T> reduce_expression(KernelTable const& table, void const* expression,
     AnyArray const* const* operands, Shape const& space, Axes const& axes, bool keep) {
     using A = typename Combine::accumulator;
-    Array<A> out(reduced_shape(space, axes, true), Combine::start());
-    evaluate_into(table, expression, operands, space,
-        reduce_operand(out, transfer_by<A, T, &reduce_strided<Combine, T>>));
-    narrow<A, T>(out);
-    if (!keep) out.reshape(reduced_shape(space, axes, false));
-    return std::move(as<T>(out));
+    Array<A> all(reduced_shape(space, axes, true), Combine::start());
+    static constexpr Transfer reduction = transfer_by<A, T, &reduce_strided<Combine, T>>;
+    KernelCall call(table, expression, Pass::value, space, numel(space));
+    call.bind_operands(operands);
+    call.reduce(all, reduction);
+    call.run();
+    if (!keep) all.reshape(reduced_shape(space, axes, false));
+    return narrowed<T>(all);
 }
 
 /// Reduces all elements of a contiguous array.
@@ -10526,8 +10491,7 @@ struct ProdGradient : Arraywise {
                     using detail::conj;
                     return gi * conj(v);
                 });
-        detail::narrow<W, T>(out);
-        return detail::rows_put_back(over, std::move(detail::as<T>(out)));
+        return detail::rows_put_back(over, detail::narrowed<T>(out));
     }
     auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& x) const {
         std::remove_cvref_t<decltype(x)> const unit(
@@ -11423,6 +11387,9 @@ public:
     ~Tensor() = default;
     Tensor& operator=(Tensor const&) & noexcept = default;
     Tensor& operator=(Tensor&&) & noexcept = default;
+    template <class Op, class... X>
+        requires(!detail::has_scalar<Expression<Op, X...>, T>)
+    detail::convert_by_cast_or_real_or_abs2 operator=(Expression<Op, X...> const&) & = delete;
     /// Assignment to an indexed tensor writes into the tensor itself: `x(0) = y`.
     Tensor& operator=(Tensor const& x) && { return copy_(x); }
     template <detail::OperandLike X> Tensor& operator=(X const& x) && { return copy_(x); }
@@ -11734,7 +11701,7 @@ void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, double factor)
         if (factor == 1) return;
         auto const& out = as<T>(t.impl().array);
         auto const product = contiguous(out);
-        scale<T>(product, factor);
+        scale<T>(product.data, product.numel, factor);
         if (!out.contiguous) copy_elements(out, product);
     }
 }
@@ -12705,8 +12672,7 @@ inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
 
 /// New handles with the same memory and grad_fn, so that a function's use of its arguments is
 /// distinct from its use of the same tensors as captured ones.
-XGRAD_LAZY [[gnu::cold]] Tensors recorded_aliases(
-    std::string_view name, TensorSpan of, ForwardRule rule = ForwardRule::batch);
+XGRAD_LAZY [[gnu::cold]] Tensors recorded_aliases(std::string_view name, TensorSpan of);
 
 XGRAD_LAZY void check_defined(std::string_view name, std::string_view what, TensorSpan all);
 
@@ -12722,8 +12688,11 @@ struct Evaluation {
         return {transform, create_graph, strict, inputs, other, before};
     }
     /// Calls f for each edge that leads from what the call has recorded to a tensor that the
-    /// function captures. f may change the edge.
-    XGRAD_LAZY void for_each_captured(std::function<void(Edge const&)> const& f) const;
+    /// function captures. f may change the edge. Returns whether a result depends on an input.
+    XGRAD_LAZY bool for_each_captured(std::function<void(Edge const&)> const& f) const;
+    /// Throws if no result depends on an input, so that all derivatives are 0, or are not those of
+    /// the function.
+    XGRAD_LAZY void check_depends() const;
     XGRAD_LAZY CachedVector<Edge> captured() const;
 };
 /// Results that were computed without a graph: differentiating them by what their problem is made
@@ -12934,7 +12903,6 @@ auto checkpoint(F&& f) {
 }
 
 } // namespace xgrad
-
 
 // ======== xgrad/functional/hvp.hpp
 // Products of a vector and the Hessian, without forming the Hessian: vhp() and hvp().
@@ -14200,7 +14168,7 @@ struct Dft : Arraywise {
         detail::copy_elements(out, x);
         for (auto const axis : axes)
             detail::transform_axis(out, static_cast<std::size_t>(axis), sign);
-        if (scale != 1) detail::scale<T>(out, scale);
+        if (scale != 1) detail::scale<T>(out.data, out.numel, scale);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
@@ -14217,7 +14185,7 @@ struct RealDft : Arraywise {
         detail::Array<std::complex<P>> full(x.shape);
         detail::copy_elements(full, x);
         detail::transform_axis(full, axis, -1);
-        if (scale != 1) detail::scale<std::complex<P>>(full, scale);
+        if (scale != 1) detail::scale<std::complex<P>>(full.data, full.numel, scale);
         return detail::contiguous(detail::part_along(full, axis, 0, x.shape[axis] / 2 + 1));
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
@@ -14547,7 +14515,6 @@ struct Lgamma : Transcendental<R(R)> {
 template <Operand X> XGRAD_INLINE auto lgamma(X const& x) { return express(Lgamma{}, x); }
 
 } // namespace xgrad
-
 
 // ======== xgrad/ops/repeating.hpp
 // Arrays repeated along axes, whole or position by position.
@@ -15483,7 +15450,6 @@ bool wants_record(std::span<AnyTensor const* const> operands);
 
 } // namespace xgrad::detail
 
-
 // ======== xgrad/tensor/record.hpp
 // Recording: evaluates an elementwise Expression into a Tensor and, where an operand requires a
 // gradient, makes one FusedNode its grad_fn. This is the only header that knows both operations and
@@ -15600,7 +15566,6 @@ struct SumOver;
 /// What recording needs to know of a flattened expression.
 struct RecordTable {
     KernelTable const& kernels;
-    ElementType const& result; // as the forward kernel writes it
     TypeInfo const& result_type;
     TypeInfo const* const* operand_types;
     std::size_t expression_bytes;
@@ -15657,7 +15622,6 @@ struct OperandPlan {
     OperandMask read = 0;      // operands that the gradients read
     OperandMask saved = 0;     // the first one of each tensor among them
     bool saves_unconnected = false; // a saved value requires a gradient but has no edge here
-    bool reads_all = false;         // the gradients read every operand
     std::uint8_t edges = 0, slots = 0;
     std::array<std::uint8_t, 64> edge{}; // of each operand with a gradient, its edge
     bool saves_result = false;
@@ -15705,8 +15669,7 @@ struct BoundOperands {
     AnyArray const* arrays[64];
     OperandPlan const* plan = nullptr; // set where a Node must be recorded
     bool same_shape = true;
-    OperandMask repeated = 0; // operands of one element in a larger space
-    bool contiguous = true;   // all others are contiguous and of an element type that kernels read
+    bool contiguous = true; // all have one shape, are contiguous, and kernels read them in place
 
     /// `result_exists` is false where a fused reduction consumes the values. Errors call the
     /// outermost operation `as`, if given.
@@ -15749,8 +15712,8 @@ template <class F> struct RecordTableOf {
     static void destroy(void* expression) noexcept { static_cast<F*>(expression)->~F(); }
     static inline std::atomic<OperandPlan const*> plans{nullptr};
     static constexpr RecordTable make() {
-        RecordTable t{KernelTableOf<F>::table, element_type<Y>, type_info<Y>,
-            type_infos<operand_scalars<F>>.data(), sizeof(F)};
+        RecordTable t{KernelTableOf<F>::table, type_info<Y>, type_infos<operand_scalars<F>>.data(),
+            sizeof(F)};
         if constexpr (Differentiable<Y>) {
             if constexpr (!std::is_trivially_copyable_v<F>) t.copy = &copy;
             if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
@@ -15772,11 +15735,8 @@ Edge fused_edge(void const* expression, AnyTensor const* const* operands, BoundO
 AnyTensor record_flat(
     RecordTable const& table, void const* expression, AnyTensor const* const* operands);
 
-inline std::string_view sum_name(bool mean) {
-    return mean ? std::string_view("Mean") : std::string_view("Sum");
-}
-
-/// A full sum that is recorded computes its gradients in the same pass.
+/// Sums over axes. A sum of all elements that is recorded computes its gradients in the same pass,
+/// by its kernel.
 AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, Kernel kernel,
     void const* expression, AnyTensor const* const* operands, Axes const* over, bool keepdims,
     bool mean);
@@ -16793,7 +16753,6 @@ XGRAD_LAZY Tensor<std::int64_t> one_hot(Tensor<std::int64_t> const& labels, std:
 
 } // namespace xgrad
 
-
 // ======== xgrad/tensor/index_select.hpp
 // Indexing by integer tensors: index_select and gather, index_add and scatter_add,
 // repeat_interleave.
@@ -17063,7 +17022,6 @@ auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& in
 }
 
 } // namespace xgrad
-
 
 // ======== xgrad/tensor/join.hpp
 // Concatenation: cat and stack.
@@ -17559,7 +17517,6 @@ Tensor<T> block(std::initializer_list<std::initializer_list<Tensor<T>>> blocks) 
 
 } // namespace xgrad
 
-
 // ======== xgrad/tensor/quantile.hpp
 // median and quantile. A NaN among the elements makes the result NaN.
 //
@@ -17588,7 +17545,7 @@ Tensor<T> block(std::initializer_list<std::initializer_list<Tensor<T>>> blocks) 
 namespace xgrad {
 
 /// Elements, and their indices along the axis: a std::pair, whose parts also have names. Where a
-/// tensor is expected, it is the values.
+/// tensor is expected, and beside one, it is the values.
 template <class V, class I> struct OrderedPair : std::pair<V, I> {
     V& values = this->first;   // the elements
     I& indices = this->second; // of the elements, along the axis
@@ -17609,6 +17566,10 @@ template <class V, class I> struct OrderedPair : std::pair<V, I> {
 };
 /// What sort(), topk() and median() return.
 template <Scalar T> using Ordered = OrderedPair<Tensor<T>, Tensor<std::int64_t>>;
+template <Scalar T> struct detail::OperandTraits<Ordered<T>> {
+    using type = Tensor<T>;
+    static Tensor<T> const& make(Ordered<T> const& x) { return x.values; }
+};
 
 } // namespace xgrad
 
@@ -18361,7 +18322,6 @@ template <detail::NoMemory A> void borrow(A&&, Shape const& = {}) { detail::refu
 
 } // namespace xgrad
 
-
 // ======== xgrad/tensor/function.hpp
 // Function: a differentiable operation that a user defines on whole arrays, like PyTorch's
 // torch.autograd.Function. Mistakes are reported at compile time: function_check.hpp.
@@ -18855,8 +18815,7 @@ namespace xgrad::detail {
 /// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
 class AliasNode final : public Node {
 public:
-    XGRAD_LAZY AliasNode(
-        std::string_view name, CachedVector<Edge> edges, ForwardRule rule = ForwardRule::batch);
+    XGRAD_LAZY AliasNode(std::string_view name, CachedVector<Edge> edges);
     /// Replaces the edge of the first tensor.
     void connect(Edge edge) { edges_[0] = std::move(edge); }
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
@@ -18865,13 +18824,12 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         for (std::size_t i = 0; i < tangents.size(); ++i) results[i] = tangents[i];
     }
-    ForwardRule forward_rule() const noexcept override { return rule_; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     [[gnu::cold]] std::string name() const override { return backward_name(name_); }
 
 private:
     std::string_view name_;
     CachedVector<Edge> edges_;
-    ForwardRule rule_;
 };
 
 /// Each input stands for an edge of the outer graph. It is connected to that edge after the
@@ -18936,7 +18894,6 @@ XGRAD_LAZY [[gnu::cold]] void push_transposed(Node& node, std::vector<AnyTensor>
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
 } // namespace xgrad::detail
-
 
 // ======== xgrad/tensor/inplace.hpp
 // In-place operations. Each increments the version of the memory, so that a backward pass that
@@ -19051,17 +19008,18 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
             copy_elements(out, converted.array_of());
             if (new_grad_fn) return new_grad_fn->begin();
         } else {
+            std::optional<NewGradFn> new_grad_fn;
             if constexpr (Differentiable<T>)
                 if (recorded) {
                     Edge written; // to nothing, where a part of t is overwritten with numbers
                     if (in.plan) written = fused_edge(flat.object(), flat.operands, in, t);
-                    NewGradFn new_grad_fn(t, std::move(written));
-                    evaluate_into(table.kernels, flat.object(), in.arrays, in.space(),
-                        output_operand(out, element_type<T>));
-                    return new_grad_fn.begin();
+                    new_grad_fn.emplace(t, std::move(written));
                 }
-            evaluate_into(table.kernels, flat.object(), in.arrays, in.space(),
-                output_operand(out, element_type<T>));
+            KernelCall call(table.kernels, flat.object(), Pass::value, out.shape, out.numel);
+            call.bind_operands(in.arrays, in.contiguous);
+            call.bind(call.layout.result(), out);
+            call.run();
+            if (new_grad_fn) return new_grad_fn->begin();
         }
         out.storage->bump();
     }
@@ -19224,18 +19182,14 @@ protected:
         std::span<AnyTensor> results) const;
     XGRAD_LAZY void check_number_of_gradients(std::size_t got, std::size_t argument) const;
 
-    /// Gives unrecorded gradients an ErrorNode: differentiating them throws.
-    XGRAD_LAZY void forbid_differentiation(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const;
+    using Rule = void (*)(
+        AnyFunctionNode&, std::span<AnyTensor const> incoming, std::span<AnyTensor> outgoing);
 
-    using Backward = void (*)(
-        AnyFunctionNode&, std::span<AnyTensor const> gradients, std::span<AnyTensor> results);
-
-    /// Gives an ErrorNode to gradients that a recorded backward computed without operations on
-    /// tensors: they would count as constants. Backward is linear in grad_output: a gradient that
-    /// is not 0 and does not depend on it was not recorded.
-    XGRAD_LAZY void forbid_unrecorded(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
+    /// Gives an ErrorNode to gradients or tangents that a recorded `rule`, backward or jvp,
+    /// computed without operations on tensors: they would count as constants. A rule is linear in
+    /// what comes in: a result that is not 0 and does not depend on it was not recorded.
+    XGRAD_LAZY void forbid_unrecorded(std::string_view name, bool is_once_differentiable,
+        std::span<AnyTensor const> incoming, std::span<AnyTensor> results, Rule rule);
 
 private:
     struct Saved {
@@ -19248,8 +19202,8 @@ private:
         bool differentiable = false;
     };
 
-    XGRAD_LAZY [[gnu::cold]] void find_unrecorded(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
+    XGRAD_LAZY [[gnu::cold]] void find_unrecorded(std::string_view name,
+        std::span<AnyTensor const> incoming, std::span<AnyTensor> results, Rule rule);
 
     XGRAD_LAZY static std::size_t find(Tensors const& all, AnyTensor const& t);
     static bool contains(Tensors const& all, AnyTensor const& t) {
@@ -19447,21 +19401,24 @@ public:
         bool const recorded = grad_mode;
         PassMode const mode(recorded && !F::once_differentiable);
         call_backward(gradients, results, std::index_sequence_for<Y...>{});
-        if (!recorded) return;
-        if constexpr (F::once_differentiable) forbid_differentiation(gradients, results);
-        else
-            forbid_unrecorded(gradients, results,
-                [](AnyFunctionNode& node, std::span<AnyTensor const> incoming,
-                    std::span<AnyTensor> outgoing) {
+        if (recorded)
+            forbid_unrecorded("backward", F::once_differentiable, gradients, results,
+                [](AnyFunctionNode& node, auto incoming, auto outgoing) {
                     static_cast<FunctionNode&>(node).call_backward(
                         incoming, outgoing, std::index_sequence_for<Y...>{});
                 });
     }
 
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        if constexpr (has_jvp<F, gradient_of<V>...>)
+        if constexpr (has_jvp<F, gradient_of<V>...>) {
             call_jvp(tangents, results, std::index_sequence_for<V...>{});
-        else if constexpr (F::once_differentiable)
+            if (grad_mode)
+                forbid_unrecorded("jvp", F::once_differentiable, tangents, results,
+                    [](AnyFunctionNode& node, auto incoming, auto outgoing) {
+                        static_cast<FunctionNode&>(node).call_jvp(
+                            incoming, outgoing, std::index_sequence_for<V...>{});
+                    });
+        } else if constexpr (F::once_differentiable)
             fail<GraphError>(function(), ": forward mode needs a jvp, since a backward that is "
                                          "once_differentiable cannot stand in for it");
         else push_by_transposing(*this, zero_outputs(), tangents, results);
@@ -19740,7 +19697,6 @@ std::ostream& operator<<(std::ostream& out, OrderedPair<V, I> const& x) {
 
 } // namespace xgrad
 
-
 // ======== xgrad/tensor/refused_operators.hpp
 // Operators that tensors do not have: each stops at compile time with a sentence.
 // Shapes: any. Gradients: none.
@@ -19911,7 +19867,6 @@ XGRAD_LAZY void overwrite(AnyTensor const& to, AnyTensor const& from);
 
 } // namespace detail
 } // namespace xgrad
-
 
 // ======== xgrad/tensor/tensor_indexing.hpp
 // Indexing by tensors of integers, and by xt::keep and xt::drop: `x(index)` reads slices, and
@@ -22137,7 +22092,7 @@ XGRAD_FUNCTION bool pass_reaches(Node const& node) { return current_pass->reache
 /// It is a template so that only programs that leave something with a pass instantiate it.
 template <class = void> struct HookExtras final : GraphTask::Extras {
     std::vector<std::function<void()>> callbacks, failure_callbacks;
-    std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data;
+    PassData hook_data;
 
     static HookExtras& current() {
         auto& extras = current_pass->extras;
@@ -22154,7 +22109,7 @@ template <class = void> struct HookExtras final : GraphTask::Extras {
 };
 
 XGRAD_LAZY_BODY std::shared_ptr<void>& pass_data(Identity of) {
-    auto& all = HookExtras<>::current().hook_data;
+    auto& all = current_pass ? HookExtras<>::current().hook_data : *forward_data;
     for (auto& [key, hook_data] : all)
         if (key == of) return hook_data;
     return all.emplace_back(of, nullptr).second;
@@ -22313,9 +22268,8 @@ XGRAD_LAZY_BODY HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool
 
 namespace xgrad::detail {
 
-XGRAD_LAZY_BODY AliasNode::AliasNode(
-    std::string_view name, CachedVector<Edge> edges, ForwardRule rule)
-    : name_(name), edges_(std::move(edges)), rule_(rule) {
+XGRAD_LAZY_BODY AliasNode::AliasNode(std::string_view name, CachedVector<Edge> edges)
+    : name_(name), edges_(std::move(edges)) {
     set_edges(edges_.data(), edges_.size());
     set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
 }
@@ -22765,12 +22719,8 @@ XGRAD_FUNCTION SavedTensor SavedTensor::operand(AnyTensor const& t) {
     return {is_own_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_constant};
 }
 
-XGRAD_FUNCTION detail::AnyArray SavedTensor::array(Shape const& shape) const {
-    if (!storage_) return array();
-    detail::AnyArray a(shape);
-    a.storage = storage_;
-    a.data = data_;
-    return a;
+XGRAD_NOINLINE XGRAD_FUNCTION detail::AnyArray const& SavedTensor::array() const {
+    return (rest_->packed ? rest_->packed->open : rest_->value).impl().array;
 }
 
 XGRAD_FUNCTION void SavedTensor::complete(
@@ -22780,7 +22730,10 @@ XGRAD_FUNCTION void SavedTensor::complete(
     if (edge && detail::is_leaf(*edge.function))
         value = static_cast<detail::AccumulateGrad&>(*edge.function).variable();
     if (!value.defined() || value.impl().array.data != data_) {
-        value = AnyTensor(detail::TensorImpl::make(type, array(shape)));
+        detail::AnyArray a(shape);
+        a.storage = storage_;
+        a.data = data_;
+        value = AnyTensor(detail::TensorImpl::make(type, std::move(a)));
         value.impl().grad_fn = edge.function;
         value.impl().output_nr = edge.input_nr;
     }
@@ -23975,7 +23928,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
 
 namespace xgrad {
 
-XGRAD_FUNCTION std::size_t numel(Shape const& shape) {
+XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel(Shape const& shape) {
     std::size_t n = 1;
     bool fits = true;
     for (auto const d : shape) fits &= !detail::multiply_overflows(n, d, n);
@@ -24177,7 +24130,6 @@ inline void finish_streaming() noexcept {
 }
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_CORE_STREAM_HPP
 
 namespace xgrad::detail {
@@ -24533,28 +24485,11 @@ private:
             std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
             : packing_(std::make_shared<Packing const>(
                   std::move(pack), [](void const* packed) { return unpack(packed); })),
-              before_(std::exchange(default_packing, &packing_)) {}
-        PackingScope(PackingScope const&) = delete;
-        PackingScope& operator=(PackingScope const&) = delete;
-        ~PackingScope() { default_packing = before_; }
+              scope_(default_packing, &packing_) {}
 
     private:
         std::shared_ptr<Packing const> packing_;
-        std::shared_ptr<Packing const> const* before_;
-    };
-    /// In its scope random numbers are drawn from a given state on; its end restores the state of
-    /// before.
-    class RandomScope {
-    public:
-        XGRAD_LAZY explicit RandomScope(std::mt19937_64 const& state)
-            : generator_(generator()), before_(std::exchange(generator_, state)) {}
-        RandomScope(RandomScope const&) = delete;
-        RandomScope& operator=(RandomScope const&) = delete;
-        ~RandomScope() { generator_ = before_; }
-
-    private:
-        std::mt19937_64& generator_;
-        std::mt19937_64 before_;
+        ScopedValue<std::shared_ptr<Packing const> const*> scope_;
     };
 
     XGRAD_LAZY std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
@@ -24593,8 +24528,8 @@ XGRAD_LAZY_BODY AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
 }
 
 XGRAD_LAZY_BODY CheckpointedCall::CheckpointedCall(Tensors const& inputs)
-    : arguments_(recorded_aliases("Checkpoint", inputs, ForwardRule::reverse)),
-      differentiated_(differentiated), generator_(generator()) {
+    : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
+      generator_(generator()) {
     for (auto const& t : inputs) {
         inputs_.push_back(SavedTensor::operand(alias(t)));
         requires_grad_.push_back(t.requires_grad());
@@ -24654,12 +24589,13 @@ XGRAD_LAZY_BODY AnyTensor CheckpointedCall::unpack(void const* packed) {
 }
 
 XGRAD_LAZY_BODY AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
+    bool const in_pass = current_pass || forward_data;
     std::shared_ptr<Recomputed> all;
-    if (current_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
+    if (in_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
     auto slot = all ? all->take(index) : nullptr;
     if (!slot) {
         all = run_again();
-        if (current_pass) pass_data(identity_) = all;
+        if (in_pass) pass_data(identity_) = all;
         slot = all->take(index);
     }
     return slot->checked(slot->value);
@@ -24679,7 +24615,7 @@ XGRAD_LAZY_BODY auto CheckpointedCall::run_again() const -> std::shared_ptr<Reco
     {
         InferenceMode const normal(false);
         DifferentiatedScope const scope(differentiated_);
-        RandomScope const random(generator_);
+        ScopedValue const random(generator(), generator_);
         PackingScope const packing([&](AnyTensor const& t) {
             auto const slot = slot_of(t);
             if (auto const first = count < slots_.size() ? slots_[count].lock() : nullptr) {
@@ -24690,7 +24626,14 @@ XGRAD_LAZY_BODY auto CheckpointedCall::run_again() const -> std::shared_ptr<Reco
             ++count;
             return slot;
         });
-        results = function_(arguments);
+        try {
+            results = function_(arguments);
+        } catch (GraphError const&) { throw; } catch (Error const& error) {
+            fail<GraphError>("checkpoint: the function was called again, for the backward pass, "
+                             "and failed there: what it captured by reference is gone or changed. "
+                             "Capture it by value: [=]. ",
+                error.what());
+        }
     }
     if (count != slots_.size())
         fail<GraphError>("checkpoint: A different number of tensors was saved during the "
@@ -24732,7 +24675,7 @@ XGRAD_LAZY_BODY Tensors checkpointed(
 
 namespace xgrad::detail {
 
-XGRAD_LAZY_BODY Tensors recorded_aliases(std::string_view name, TensorSpan of, ForwardRule rule) {
+XGRAD_LAZY_BODY Tensors recorded_aliases(std::string_view name, TensorSpan of) {
     Tensors all;
     CachedVector<Edge> edges;
     for (auto const& t : of) {
@@ -24743,7 +24686,7 @@ XGRAD_LAZY_BODY Tensors recorded_aliases(std::string_view name, TensorSpan of, F
         edges.push_back(gradient_edge(t));
     }
     if (edges.empty()) return all;
-    Ref<Node> const node(new AliasNode(name, std::move(edges), rule));
+    Ref<Node> const node(new AliasNode(name, std::move(edges)));
     for (std::size_t i = 0; i < of.size(); ++i)
         if (of[i].requires_grad()) all[i].impl().grad_fn = node;
     return all;
@@ -24770,14 +24713,19 @@ XGRAD_LAZY_BODY void become_values(bool create_graph, std::span<AnyTensor> outpu
         for (auto& y : outputs) y = alias(y);
 }
 
-XGRAD_LAZY_BODY void Evaluation::for_each_captured(
+XGRAD_LAZY_BODY bool Evaluation::for_each_captured(
     std::function<void(Edge const&)> const& f) const {
     std::unordered_map<Node const*, std::size_t> seen; // a type that ForwardPass has, too
     std::vector<Node const*> path;
-    for (auto const& x : inputs) seen[gradient_edge(x).function.get()] = 1;
+    bool depends = false;
+    for (auto const& x : inputs) seen[gradient_edge(x).function.get()] = 2;
     auto const follow = [&](Edge const& edge) {
         Node const* const node = edge.function.get();
-        if (!node || seen.contains(node)) return;
+        if (!node) return;
+        if (auto const at = seen.find(node); at != seen.end()) {
+            depends |= at->second == 2;
+            return;
+        }
         if (is_leaf(*node) || node->sequence_nr() <= before) return f(edge);
         seen[node] = 1;
         path.push_back(node);
@@ -24789,6 +24737,14 @@ XGRAD_LAZY_BODY void Evaluation::for_each_captured(
         path.pop_back();
         for (auto const& edge : edges) follow(edge);
     }
+    return depends;
+}
+XGRAD_LAZY_BODY void Evaluation::check_depends() const {
+    if (!for_each_captured([](Edge const&) {}))
+        fail<GraphError>(transform, ": the function does not depend on ",
+            inputs.size() == 1 ? "its argument" : "its arguments",
+            ", so that it has no derivative: it may not go by way of item(), data(), detach() or "
+            "NoGradGuard");
 }
 
 XGRAD_LAZY_BODY CachedVector<Edge> Evaluation::captured() const {
@@ -24831,7 +24787,7 @@ public:
     XGRAD_LAZY ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
 
     /// True where a backward pass from the outputs to the inputs calls a hook, or a backward that
-    /// the user wrote without a jvp, or passes a checkpoint.
+    /// the user wrote without a jvp.
     XGRAD_LAZY bool prefers_reverse() const;
 
     /// Computes the tangents of the outputs from those of the inputs, of which some may be
@@ -24881,7 +24837,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
 
 namespace xgrad::detail {
@@ -24926,6 +24881,8 @@ XGRAD_LAZY_BODY bool ForwardPass::prefers_reverse() const {
 XGRAD_LAZY_BODY void ForwardPass::run(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results, std::size_t directions) {
     directions_ = directions;
+    PassData data;
+    ScopedValue<PassData*> const scope(forward_data, &data);
     for (auto& notes : notes_) {
         notes.waiting = notes.users;
         std::ranges::fill(notes.all(), AnyTensor());
@@ -25099,7 +25056,7 @@ public:
     ForwardRule forward_rule() const noexcept override { return ForwardRule::fused; }
     /// With respect to these operands.
     XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(
-        OperandMask operands, AnyArray const* into = nullptr, double factor = 1);
+        OperandMask operands, AnyArray const* into = nullptr);
 
     [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
@@ -25112,17 +25069,28 @@ public:
     SumOver const* sum() const noexcept { return sum_; }
     /// The broadcast shape of all operands.
     Shape const& space() const noexcept { return space_; }
+    /// The number of elements of space().
+    std::size_t count() const noexcept { return count_; }
     std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
     Shape const& operand_shape(std::size_t k) const;
     GradientTargets const& gradients() const noexcept { return plan_.gradients; }
     OperandMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
+    OperandMask read() const noexcept { return plan_.read; }
     bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
     bool saves_result() const noexcept { return plan_.saves_result; }
     std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
     std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
     std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
+    /// The values of operands that the gradients read, and of a saved result, during the life of a
+    /// guard. `zeros` stand for the other operands, in their shapes.
+    void bind_saved(KernelCall& call, std::byte* zeros = nullptr) const;
+    /// The tangents of operands, from those of the edges. `aligned` has what belongs to a batch.
+    XGRAD_LAZY void bind_tangents(KernelCall& call, std::span<AnyTensor const> tangents,
+        CachedVector<AnyArray>& aligned) const;
+    /// Runs a pass over dual numbers, and returns the tangent of the result.
+    XGRAD_LAZY AnyTensor run_for_tangent(KernelCall& call) const;
     AnyTensor unpack_operand(std::size_t k) { return completed()[plan_.slot[k]].unpack(*this); }
     AnyTensor unpack_result() { return completed()[plan_.slots].unpack(*this); }
 
@@ -25155,15 +25123,12 @@ private:
     void save_shapes(BoundOperands const& in);
     /// The saved tensors, with all that unpack() and messages tell of them.
     [[gnu::cold]] SavedTensor* completed();
-    /// The values of saved tensor i during the life of a guard.
-    AnyArray saved_array(std::size_t i) const;
-
     /// Prepares the saved tensors for a pass (checks versions, unpacks), and drops what was
     /// unpacked at its end.
     class UnpackGuard {
     public:
-        explicit UnpackGuard(FusedNode& n) : UnpackGuard(&n) {
-            if (!n.is_intact()) open(); // the destructor closes also where this throws
+        explicit UnpackGuard(FusedNode& n) : node_(n) {
+            if (!n.is_intact()) open();
         }
         UnpackGuard(UnpackGuard const&) = delete;
         UnpackGuard& operator=(UnpackGuard const&) = delete;
@@ -25173,90 +25138,58 @@ private:
         }
 
     private:
-        explicit UnpackGuard(FusedNode* n) noexcept : node_(*n) {}
         [[gnu::cold]] void open();
         [[gnu::cold]] void close() noexcept;
 
         FusedNode& node_;
         OperandMask unpacked_ = 0;
     };
-    /// The values of the operands that the gradients read, and of a saved result.
-    class SavedArrays;
-
     bool would_record(AnyTensor const& gradient);
     /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
     XGRAD_LAZY void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
     XGRAD_LAZY void push_tangents(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
+    void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
     bool is_intact() const noexcept {
         bool intact = true;
         for (std::size_t i = 0; i < plan_.saved_tensors(); ++i) intact &= saved()[i].is_intact();
         return intact;
     }
-    [[gnu::cold]] void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
     /// Scales the early gradients by grad_output, or broadcasts it.
     void apply_sum(AnyTensor const& gradient, std::span<AnyTensor> results);
-    [[gnu::cold]] void compute_early();
 
-    /// One pass of a kernel over the elements: the gradients for grad_output, or without one those
-    /// of the sum, which it returns. The operands are those of `in`, or else the saved ones. It
-    /// makes the gradients that are not defined, and adds to the others, which are contiguous. A
-    /// gradient may take the place of `buffer`, which is grad_output.
-    double run(BoundOperands const* in, AnyArray const* grad_output, std::span<AnyTensor> gradients,
-        AnyTensor* buffer = nullptr);
-    double run_loop(BoundOperands const* in, AnyArray const* grad_output,
-        std::span<AnyTensor> gradients, OperandMask added_to);
-    double call_kernel(Pass pass, void* const* at, std::size_t count, OperandMask constant,
-        OperandMask added_to, OperandMask repeated = 0) const;
+    /// One pass over the elements: the gradients for grad_output, or without one those of the sum,
+    /// which it returns. It reads these operands, or else the saved ones, makes the gradients that
+    /// are not defined, and adds to the others. A gradient may take the place of `buffer`, which is
+    /// grad_output.
+    double run(AnyArray const* const* operands, AnyArray const* grad_output,
+        std::span<AnyTensor> gradients, AnyTensor* buffer = nullptr, std::byte* zeros = nullptr);
 
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 
     OperandPlan const& plan_;
-    OperandMask repeated_;   // operands of one element in a larger space
-    bool contiguous_;        // all others are contiguous, and a kernel reads them and writes to the
-                             // result in place
+    bool const is_plain_;    // all operands are plain: see KernelCall
     bool has_early_ = false; // the gradients of a full sum are there
     OperandMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
+    std::size_t count_;
     std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
 };
 
-class FusedNode::SavedArrays {
-public:
-    XGRAD_INLINE explicit SavedArrays(FusedNode const& node)
-        : arrays_(node.plan_.saved_tensors()), values_(node.operand_count() + 1) {
-        auto const& plan = node.plan_;
-        for (std::size_t i = 0; i < plan.saved_tensors(); ++i) arrays_[i] = node.saved_array(i);
-        for (std::size_t k = 0; k < node.operand_count(); ++k)
-            if (node.is_read(k)) values_[k] = &arrays_[plan.slot[k]];
-        if (node.saves_result()) result_ = &arrays_[plan.slots];
-    }
-    AnyArray const** values() noexcept { return &values_[0]; }
-    AnyArray const* result() const noexcept { return result_; }
-
-private:
-    LocalArray<AnyArray, 6> arrays_;
-    LocalArray<AnyArray const*, 8> values_;
-    AnyArray const* result_ = nullptr;
-};
-
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
 
 namespace xgrad::detail {
 
 class LocalJacobian {
 public:
-    /// With respect to `operands`; of those that are one tensor it has all or none. Takes the saved
-    /// value of each operand that is read. Or it writes the derivatives, of the real part, times a
-    /// factor into an array of each operand.
-    XGRAD_LAZY LocalJacobian(FusedNode const& node, AnyArray const* const* values,
-        AnyArray const* result, OperandMask operands, AnyArray const* into = nullptr,
-        double factor = 1);
+    /// With respect to `operands`; of those that are one tensor it has all or none. Reads the saved
+    /// values. Or it writes the derivatives, of the real part, into an array of each operand.
+    XGRAD_LAZY LocalJacobian(
+        FusedNode const& node, OperandMask operands, AnyArray const* into = nullptr);
 
     /// The tangents of the result for tangents of the edges.
     XGRAD_LAZY AnyTensor push(std::span<AnyTensor const> tangents) const;
@@ -25265,15 +25198,18 @@ public:
 
 private:
     /// The gradients of the real, or of the imaginary parts of the result.
-    XGRAD_LAZY void compute(
-        AnyArray const* const* values, AnyArray const* result, bool imaginary, double factor);
-    XGRAD_LAZY bool is_complex_operand(std::size_t k) const;
+    XGRAD_LAZY void compute(bool imaginary);
+    /// The product of the derivatives by operand k with a batch: of tangents of the operand, or of
+    /// gradients of the result. It is written, or summed, to arrays of this shape.
+    XGRAD_LAZY AnyTensor multiply(
+        bool pushes, std::size_t k, AnyArray const& by, Shape const& shape) const;
 
     FusedNode const& node_;
     KernelTable const& kernels_;
     GradientTargets targets_;
-    bool is_complex_, is_double_;        // the result; the precision of the kernel
-    CachedVector<AnyArray> derivatives_; // for each operand, of the real and the imaginary parts
+    bool is_complex_;                    // the result
+    CachedVector<AnyArray> derivatives_; // by each operand, of the real and the imaginary parts; of
+                                         // a sum, times its factor
 };
 
 /// The number of directions in a batch of tangents of the edges of a Node, or 0 where they are
@@ -25285,7 +25221,6 @@ XGRAD_LAZY Shape batch_shape(std::size_t directions, Shape const& shape);
 XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
 
 namespace xgrad::detail {
@@ -25429,8 +25364,7 @@ private:
                     into[k] = to;
                 }
         }
-        static_cast<void>(
-            node.local_jacobian(wanted, into.data(), node.sum() ? node.sum()->scale : 1));
+        static_cast<void>(node.local_jacobian(wanted, into.data()));
     }
 
     Evaluation const& e_;
@@ -25514,10 +25448,9 @@ XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows) {
                 visit(t.is_contiguous() ? t : t.impl().type->copy(t),
                     [&]<class P>(P const& x, std::size_t row, unsigned moves) {
                         if (!(std::abs(x) * static_cast<P>(1 - moves) > 0)) return;
-                        fail<GraphError>(e.transform, ": Row ", row, " of the ",
-                            forward ? "outputs depends on other rows of the inputs"
-                                    : "inputs has an effect on other rows of the outputs",
-                            ": with `rows`, each row is a problem of its own");
+                        fail<GraphError>(e.transform, ": Row ", row,
+                            forward ? " depends" : " has an effect",
+                            " on other rows: with `rows`, each row is a problem of its own");
                     });
     }
 }
@@ -25855,11 +25788,11 @@ XGRAD_LAZY_BODY Tensors KeptEvaluation::pull_back(Tensors const& v) const {
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_EVALUATE_INTO_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_EVALUATE_INTO_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_CALL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_CALL_IPP
 
-// ======== xgrad/impl/fuse/evaluate_into.ipp
-// Bodies of evaluate_into.hpp.
+// ======== xgrad/impl/fuse/kernel_call.ipp
+// Bodies of kernel_call.hpp.
 
 #ifndef XGRAD_SINGLE_XGRAD_FUSE_ND_LOOP_HPP
 #define XGRAD_SINGLE_XGRAD_FUSE_ND_LOOP_HPP
@@ -25880,7 +25813,7 @@ XGRAD_LAZY_BODY Tensors KeptEvaluation::pull_back(Tensors const& v) const {
 // nothing.
 //
 // bench_broadcast and bench_permutations measure it, and bench_rational, rows "hand, streaming",
-// what is large. Read next: run() and run_boxes() in impl/fuse/nd_loop.ipp, then evaluate_into.hpp.
+// what is large. Read next: run() and run_boxes() in impl/fuse/nd_loop.ipp, then kernel_call.hpp.
 
 #ifndef XGRAD_SINGLE_XGRAD_FUSE_ND_LOOP_PLAN_HPP
 #define XGRAD_SINGLE_XGRAD_FUSE_ND_LOOP_PLAN_HPP
@@ -25904,7 +25837,7 @@ class NdLoopPlan {
 public:
     NdLoopPlan& operator=(NdLoopPlan const&) = delete;
 
-    /// Declares operand k of the kernel. One that is not declared, or has no array, is null.
+    /// Declares operand k of the kernel. One that is not declared, or has no elements, is null.
     void add(std::size_t k, LoopOperand const& operand);
 
 protected:
@@ -25995,7 +25928,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_FUSE_ND_LOOP_PLAN_HPP
 
 namespace xgrad::detail {
@@ -26026,7 +25958,6 @@ private:
     NdLoop(NdLoop const& plan) : NdLoopPlan(plan) { make_buffers(); }
 
     void make_buffers();
-    Walk* find_walk(std::int8_t operand);
     void transfer(Walk const& walk, std::byte* tile, std::ptrdiff_t gap, std::byte* array,
         std::size_t columns, std::size_t last) const;
     void open_input(Walk& walk) const;
@@ -26044,125 +25975,244 @@ private:
 };
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_FUSE_ND_LOOP_HPP
 
 namespace xgrad::detail {
 
-[[gnu::noinline]] XGRAD_FUNCTION double run_repeated(
-    KernelTable const& table, Kernel kernel, KernelBlock& block, OperandMask repeated) {
-    alignas(64) std::byte buffers[repeated_bytes];
-    auto* free = buffers;
-    std::size_t const n = table.operand_count, count = block.n, to = KernelLayout{n}.gradients(),
-                      arguments = block.pass == Pass::value ? n + 1 : KernelLayout{n}.tangent();
-    void* const* const arrays = block.arguments;
-    void* at[KernelLayout{max_repeated}.tangent()];
-    auto const has_buffer = [&](std::size_t i) {
-        return arrays[i] && repeated >> (i < to ? i : i - to) & 1;
+XGRAD_FUNCTION KernelCall::KernelCall(KernelTable const& kernels, void const* expression, Pass pass,
+    Shape const& space, std::size_t count)
+    : layout{kernels.operand_count}, kernels_(kernels),
+      kernel_(pass == Pass::value      ? kernels.value
+              : pass == Pass::gradient ? kernels.gradient
+                                       : kernels.tangent),
+      space_(space), block_{expression, at_, count, pass},
+      arguments_(pass == Pass::value     ? layout.result() + 1
+                 : pass == Pass::tangent ? layout.total()
+                                         : layout.tangent()),
+      plain_(kernels.in_place && (pass == Pass::value || kernels.result->in_place)
+                 ? count
+                 : ~std::size_t{0}) {
+    // What is not bound; a pass of values has its result.
+    for (std::size_t k = layout.grad_output(); pass != Pass::value && k < arguments_; ++k)
+        at_[k] = nullptr;
+}
+
+XGRAD_FUNCTION void KernelCall::bind_zeros(std::size_t k) {
+    static Shape const of_a_number;
+    bool const is_plain = block_.n <= zero_elements && plain_ == block_.n;
+    bind(k, {zero_buffer.elements, is_plain ? plain_ : 1, of_a_number});
+}
+
+/// How the kernel sees the elements of an argument.
+XGRAD_FUNCTION ElementType const& KernelCall::type(std::size_t k) const {
+    std::size_t const n = layout.operand_count;
+    if (k < n) return *kernels_.operand[k];
+    if (k < layout.gradients())
+        return block_.pass == Pass::value ? *kernels_.written : *kernels_.result;
+    k -= layout.gradients();
+    return k == n ? *kernels_.result : *kernels_.operand[k < n ? k : k - n - 1];
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void KernelCall::bind_other(
+    std::size_t k, ArraySpan a, double factor) {
+    auto const& info = type(k);
+    at_[k] = nullptr;
+    auto& other = others_[other_count_++];
+    if (!is_output(k)) other = {k, {a, info.gather, Role::input}, nullptr, 1};
+    else if (a.numel == block_.n) other = {k, {a, info.scatter, Role::output}, nullptr, 1};
+    else {
+        bool const is_gradient = k >= layout.gradients() && k < layout.tangent();
+        other = {
+            k, {a, info.accumulate, is_gradient ? Role::sum : Role::reduction}, a.data, factor};
+    }
+}
+
+/// A pass with arguments that are not plain. Sums have memory of their own where they are made in a
+/// wider type. Where each such argument is one element, and has a buffer, it is one call.
+XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
+    std::span const others(others_, other_count_);
+    std::size_t const n = block_.n, row = (16 * n + 63) / 64 * 64;
+    bool one_call = n <= part_size && others.size() * row <= buffer_bytes;
+    std::size_t wide_sums = 0;
+    for (auto const& [k, o, sums_of, factor] : others) {
+        one_call &= o.array.numel == 1;
+        if (sums_of && type(k).wide_element > type(k).element) wide_sums += o.array.numel;
+    }
+    AnyArray const wide({wide_sums}, sizeof(std::complex<double>));
+    auto* next = wide.data;
+    for (auto& [k, o, sums_of, factor] : others) {
+        if (!sums_of) continue;
+        auto const& info = type(k);
+        std::size_t const bytes = o.array.numel * info.wide_element;
+        if (info.wide_element > info.element) o.array.data = std::exchange(next, next + bytes);
+        std::memset(o.array.data, 0, bytes);
+    }
+    double sum;
+    if (!one_call) sum = run_in_loop();
+    else {
+        alignas(64) std::byte buffers[buffer_bytes];
+        auto* buffer = buffers;
+        for (auto const& [k, o, sums_of, factor] : others) {
+            at_[k] = std::exchange(buffer, buffer + row);
+            if (o.is_input()) (*o.transfer)(at_[k], o.array.data, 0, n);
+            if (k < layout.operand_count) block_.constant |= OperandMask{1} << k;
+        }
+        sum = run_kernel(block_);
+        for (auto const& [k, o, sums_of, factor] : others)
+            if (!o.is_input()) (*o.transfer)(at_[k], o.array.data, 0, n);
+    }
+    for (auto const& [k, o, sums_of, factor] : others)
+        if (sums_of) type(k).finish(o.array.data, sums_of, o.array.numel, factor);
+    return sum;
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION double KernelCall::run_in_loop() {
+    NdLoop loop(space_, arguments_, !kernels_.is_expensive);
+    for (std::size_t k = 0; k < arguments_; ++k) {
+        if (!at_[k]) continue;
+        auto const& info = type(k);
+        ArraySpan const plain(static_cast<std::byte*>(at_[k]), block_.n, space_);
+        if (!is_output(k)) loop.add(k, {plain, info.gather, Role::input});
+        else {
+            bool const adds =
+                k >= layout.gradients() && block_.added_to >> (k - layout.gradients()) & 1;
+            loop.add(k, {plain, info.scatter, adds ? Role::sum : Role::output});
+        }
+    }
+    for (auto& [k, o, sums_of, factor] : std::span(others_, other_count_)) {
+        // The values of a tensor that stands alone: the loop copies them, without a kernel.
+        if (!o.is_input() && kernels_.is_identity && block_.pass == Pass::value)
+            if (o.copies = !(o.in_place() && !o.array.strides); o.copies) kernel_ = nullptr;
+        loop.add(k, o);
+    }
+    auto const call = [](void const* context, void** at, std::size_t count, LoopFacts facts) {
+        auto const& self = *static_cast<KernelCall const*>(context);
+        if (!self.kernel_) return 0.;
+        KernelBlock block = self.block_;
+        block.arguments = at;
+        block.n = count;
+        block.constant = facts.constant;
+        auto const first = self.layout.gradients();
+        block.added_to = first < 64 ? facts.added_to >> first : 0;
+        return self.run_kernel(block);
     };
-    for (std::size_t i = 0; i < arguments; ++i) {
-        at[i] = arrays[i];
-        if (!has_buffer(i)) continue;
-        auto const& type = i == n ? *table.result : *table.operand[i < n ? i : i - to];
-        at[i] = std::exchange(free, free + (count * type.tile_element + 63) / 64 * 64);
-        if (i <= n) type.gather(at[i], arrays[i], 0, count);
-    }
-    block.arguments = at;
-    block.constant = repeated;
-    run_kernel(table, kernel, block);
-    for (std::size_t i = to; i < arguments; ++i) {
-        if (!has_buffer(i)) continue;
-        alignas(16) std::byte sum[16] = {};
-        table.operand[i - to]->accumulate(at[i], sum, 0, count);
-        table.operand[i - to]->scatter_wide(sum, arrays[i], 1, 1);
-    }
-    return block.sum;
+    return loop.run({call, this});
 }
 
-/// evaluate_into() for any operands.
-[[gnu::noinline]] XGRAD_FUNCTION void evaluate_in_loop(KernelTable const& table,
-    void const* expression, AnyArray const* const* operands, Shape const& space,
-    LoopOperand const& out) {
-    std::size_t const n = table.operand_count;
-    NdLoop loop(space, n + 1, !table.is_expensive);
-    for (std::size_t k = 0; k < n; ++k) loop.add(k, input_operand(*operands[k], *table.operand[k]));
-    auto result = out;
-    bool const copies = table.is_identity && !(out.in_place() && out.array->contiguous);
-    if (copies) result.from = 0;
-    loop.add(n, result);
-    auto body = [&](void* const* at, std::size_t elements, LoopFacts facts) {
-        KernelBlock block{expression, at, elements, Pass::value, facts.constant};
-        if (!copies) run_kernel(table, table.value, block);
-    };
-    loop.run(loop_body(body));
+/// Copies less than max_batch_bytes in pieces whose sizes are compile-time constants.
+XGRAD_INLINE void copy_few(std::byte const* from, std::size_t n, std::byte* to) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
+        ((n & (std::size_t{1} << I) ? (std::memcpy(to, from, std::size_t{1} << I),
+                                          from += std::size_t{1} << I, to += std::size_t{1} << I)
+                                    : nullptr),
+            ...);
+    }(std::make_index_sequence<std::bit_width(max_batch_bytes) - 1>());
 }
-
-/// evaluate_into() for a reduction of a tile of elements to one, or operands of one element.
-[[gnu::noinline]] XGRAD_FUNCTION void evaluate_tile(KernelTable const& table, KernelBlock& block,
-    void*& result, OperandMask repeated, LoopOperand const& out) {
-    TileBuffer tile;
-    std::size_t const count = block.n;
-    result = out.reduces ? tile.elements : out.array->data;
-    if (repeated) run_repeated(table, table.value, block, repeated);
-    else run_kernel(table, table.value, block);
-    if (out.reduces) (*out.transfer)(tile.elements, out.array->data, 0, count);
+#if defined(__AVX2__)
+/// Loads one element of 4, 8 or 16 bytes into all lanes.
+XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
+    if (element == 8) [[likely]]
+        return _mm_castpd_si128(_mm_loaddup_pd(reinterpret_cast<double const*>(from)));
+    if (element == 16) return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
+    return _mm_castps_si128(_mm_load1_ps(reinterpret_cast<float const*>(from)));
 }
-
-XGRAD_FUNCTION void evaluate_into(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, Shape const& space, LoopOperand const& out) {
-    auto const& to = *out.array;
-    std::size_t const count = out.reduces ? numel(space) : to.numel;
-    if (count == 0) return;
-    bool direct = out.reduces ? to.numel == 1 && count <= tile_size
-                              : count <= part_size && out.in_place() && to.contiguous;
-    void* at[64];
-    OperandMask repeated = 0;
-    std::size_t k = 0;
-    for (; k < table.operand_count; ++k) {
-        at[k] = operands[k]->data;
-        if (is_direct(*operands[k], *table.operand[k], count)) continue;
-        direct &= operands[k]->numel == 1;
-        repeated |= OperandMask{1} << k;
-    }
-    if (!direct || !can_repeat(table, repeated, count))
-        return evaluate_in_loop(table, expression, operands, space, out);
-    KernelBlock block{expression, at, count, Pass::value};
-    if (repeated || out.reduces) return evaluate_tile(table, block, at[k], repeated, out);
-    at[k] = to.data;
-    run_kernel(table, table.value, block);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_EVALUATE_INTO_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_LOOP_OPERAND_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_LOOP_OPERAND_IPP
-
-// ======== xgrad/impl/fuse/loop_operand.ipp
-// Bodies of loop_operand.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION AnyArray const& zero_array() {
-    static AnyArray const zero = [] {
-        AnyArray a;
-        a.data = zero_buffer.elements;
-        a.numel = 1;
-        return a;
-    }();
-    return zero;
-}
-
-XGRAD_FUNCTION void prefetch_for_stores(
-    [[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes) {
-#if defined(__GNUC__) && !(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
-    constexpr std::size_t line = 64;
-    for (std::size_t at = 0; at < bytes; at += line)
-        prefetch_for_writing(static_cast<std::byte const*>(place) + at);
 #endif
+
+/// Copies n elements to a batch of `size` bytes, and the first of them to the other lanes: kernels
+/// compute with values that operands have, and with no others.
+///
+/// A masked store writes the batch at once where the processor has one: store-to-load forwarding
+/// fails if the kernel reads a batch that was stored in pieces. One element is loaded by a scalar
+/// load for the same reason: the previous step may have stored it alone just before.
+XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
+    std::byte* to, std::byte const* from, std::size_t n, std::size_t element, std::size_t size) {
+    std::size_t const bytes = n * element;
+#if defined(__AVX512BW__)
+    if (size % 64 == 0) {
+        auto const first = _mm512_broadcast_i32x4(load_one(from, element));
+        if (n == 1) _mm512_storeu_si512(to, first);
+        for (std::size_t at = n == 1 ? 64 : 0; at < size; at += 64)
+            _mm512_storeu_si512(to + at, _mm512_mask_loadu_epi8(first,
+                                             bytes >= at + 64 ? ~std::uint64_t{0}
+                                             : bytes > at ? (std::uint64_t{1} << (bytes - at)) - 1
+                                                          : 0,
+                                             from + at));
+        return;
+    }
+#elif defined(__AVX2__)
+    if (size % 32 == 0) {
+        auto* const batches = reinterpret_cast<__m256i*>(to);
+        auto const first = _mm256_broadcastsi128_si256(load_one(from, element));
+        if (n == 1) {
+            for (std::size_t at = 0; at < size; at += 32)
+                _mm256_storeu_si256(batches + at / 32, first);
+            return;
+        }
+        for (std::size_t at = 0; at < size; at += 32) {
+            auto const mask = _mm256_cmpgt_epi32(
+                _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
+                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+            _mm256_storeu_si256(batches + at / 32,
+                _mm256_blendv_epi8(first,
+                    _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at), mask), mask));
+        }
+        return;
+    }
+#endif
+    copy_few(from, bytes, to);
+    for (std::size_t at = bytes; at < size; at += element) copy_few(from, element, to + at);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void KernelCall::run_tail(
+    KernelBlock& block, std::size_t whole) const {
+    auto const& table = kernels_;
+    auto const pass = block.pass;
+    std::size_t const n = block.n, lanes = table.lanes;
+    auto* const* const originals = reinterpret_cast<std::byte* const*>(block.arguments);
+    void* arguments[max_arguments];
+    alignas(64) std::byte copies[max_arguments][max_batch_bytes];
+    auto const fill = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
+        fill_batch(copies[k], originals[k] + whole * element, n, element, lanes * element);
+    };
+    auto const write = [&](std::size_t k) XGRAD_LAMBDA_INLINE {
+        return arguments[k] = originals[k] ? copies[k] : nullptr;
+    };
+    auto const copy_back = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
+        if (!originals[k]) return;
+        auto* const original = originals[k] + whole * element;
+        // One number is the tail of each step of a recurrence (benchmarks/instructions).
+        if (n * element == 8) std::memcpy(original, copies[k], 8);
+        else copy_few(copies[k], n * element, original);
+    };
+    for (std::size_t k = 0; k < layout.operand_count; ++k) {
+        arguments[k] = copies[k];
+        fill(k, table.operand[k]->tile_element);
+    }
+    if (pass == Pass::value) write(layout.result());
+    else {
+        for (std::size_t k = 0; k < layout.operand_count; ++k)
+            if (write(layout.gradients() + k) && block.added_to >> k & 1)
+                fill(layout.gradients() + k, table.operand[k]->tile_element);
+        for (std::size_t k = layout.grad_output(); k < layout.gradients(); ++k)
+            if (write(k)) fill(k, table.result->tile_element);
+        if (pass == Pass::tangent) {
+            write(layout.tangent());
+            for (std::size_t k = 0; k < layout.operand_count; ++k)
+                if (write(layout.tangents() + k))
+                    fill(layout.tangents() + k, table.operand[k]->tile_element);
+        }
+    }
+    block.arguments = arguments;
+    block.constant = 0;
+    kernel_(block);
+    if (pass == Pass::value) return copy_back(layout.result(), table.written->element);
+    for (std::size_t k = 0; k < layout.operand_count; ++k)
+        copy_back(layout.gradients() + k, table.operand[k]->tile_element);
+    if (pass == Pass::tangent) copy_back(layout.tangent(), table.result->tile_element);
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_LOOP_OPERAND_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_CALL_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_IPP
 
@@ -26172,13 +26222,6 @@ XGRAD_FUNCTION void prefetch_for_stores(
 #include <deque>
 
 namespace xgrad::detail {
-
-/// The walk of an operand; null where it has none of its own.
-XGRAD_FUNCTION NdLoop::Walk* NdLoop::find_walk(std::int8_t operand) {
-    for (auto& walk : walks_)
-        if (walk.index == operand) return &walk;
-    return nullptr;
-}
 
 /// Allocates the buffers of all operands.
 XGRAD_FUNCTION void NdLoop::make_buffers() {
@@ -26202,10 +26245,10 @@ XGRAD_FUNCTION void NdLoop::transfer(Walk const& walk, std::byte* tile, std::ptr
     auto const plane = [&] {
         if (walk.access == Access::transposed) {
             auto const pitch = gap / static_cast<std::ptrdiff_t>(o.transfer->tile_element);
-            return o.output ? copy_transposed(
-                                  o.transfer->element, array, across, tile, pitch, columns, rows)
-                            : copy_transposed(
-                                  o.transfer->element, tile, pitch, array, across, rows, columns);
+            return !o.is_input() ? copy_transposed(o.transfer->element, array, across, tile, pitch,
+                                       columns, rows)
+                                 : copy_transposed(o.transfer->element, tile, pitch, array, across,
+                                       rows, columns);
         }
         if (reduces_columns) return o.transfer->columns(tile, array, columns, rows);
         o.transfer->rows(
@@ -26261,8 +26304,7 @@ XGRAD_FUNCTION void NdLoop::flush_sum(Walk const& walk) const {
 
 /// Scatters an output that is no sum of a kernel, or reduces it into its array.
 XGRAD_FUNCTION void NdLoop::scatter(Walk const& walk) {
-    auto const from = walk.operand.from;
-    auto const& source = from < 0 ? walk : *find_walk(from);
+    auto const& source = walk.operand.copies ? walks_[0] : walk;
     auto* const tile = source.access <= Access::rows ? source.at : source.buffer;
     if (walk.access == Access::streamed)
         return stream(walk.at, tile, columns_ * walk.operand.transfer->element);
@@ -26286,6 +26328,16 @@ XGRAD_FUNCTION bool NdLoop::next_box() {
     return false;
 }
 
+/// Prefetches the cache lines of an output that a kernel writes in place. Stores retire in order,
+/// so stores to tiles, which hit the L1 cache, would wait behind a store that misses. AMD's
+/// processors since Zen 3 lose by it.
+inline void prefetch_for_stores(
+    [[maybe_unused]] std::byte const* place, [[maybe_unused]] std::size_t bytes) {
+#if defined(__GNUC__) && !(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
+    for (std::size_t at = 0; at < bytes; at += 64) prefetch_for_writing(place + at);
+#endif
+}
+
 /// Processes all boxes of this part.
 XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
     double sum = 0;
@@ -26305,9 +26357,9 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
             at_[walk.index] = walk.buffer;
             if (walk.access <= Access::rows) {
                 at_[walk.index] = walk.at;
-                if (o.output && copies_boxes_ && !by_row_)
+                if (!o.is_input() && copies_boxes_ && !by_row_)
                     prefetch_for_stores(walk.at, elements * o.transfer->element);
-            } else if (!o.output) open_input(walk);
+            } else if (o.is_input()) open_input(walk);
             else if (walk.adds) open_sum(walk);
             if (walk.added_to) facts_.added_to |= walk.bit();
         }
@@ -26318,7 +26370,7 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
             call(elements);
         }
         for (auto const& walk : walks_)
-            if (walk.operand.output && walk.access > Access::rows && !walk.adds) scatter(walk);
+            if (!walk.operand.is_input() && walk.access > Access::rows && !walk.adds) scatter(walk);
     } while (next_box());
     for (auto const& walk : walks_)
         if (walk.adds && walk.access > Access::rows) flush_sum(walk);
@@ -26483,25 +26535,28 @@ XGRAD_FUNCTION NdLoopPlan::NdLoopPlan(Shape const& space, std::size_t operands, 
 }
 
 XGRAD_FUNCTION void NdLoopPlan::add(std::size_t k, LoopOperand const& o) {
-    if (!o.array) return;
+    auto const& array = o.array;
+    if (!array.data) return;
     auto const index = static_cast<std::uint8_t>(k);
-    auto const& array = *o.array;
     auto const& transfer = *o.transfer;
-    if (!o.output)
+    if (o.is_input())
         for (auto const& walk : walks_)
-            if (walk.operand.array == &array && walk.operand.transfer == &transfer) {
+            if (walk.operand.array.data == array.data && walk.operand.array.shape == array.shape &&
+                walk.operand.transfer == &transfer) {
                 same_.emplace_back(index, walk.index);
                 return;
             }
     // A kernel adds in the precision of the buffer, so the array must have that precision too.
     bool const adds =
-        o.kernel_adds && transfer.element == transfer.tile_element && LoopFacts::bit(k);
+        o.role == Role::sum && transfer.element == transfer.tile_element && LoopFacts::bit(k);
     auto* const stride = strides_.data() + std::exchange(strides_used_, strides_used_ + axes_);
-    std::size_t const lead = rank_ - array.shape.size();
+    auto const& shape = *array.shape;
+    Strides const strides = array.strides ? *array.strides : row_major(shape);
+    std::size_t const lead = rank_ - shape.size();
     for (std::size_t i = 0; i < axes_; ++i)
-        if (std::size_t const d = axis_[i].dimension; d >= lead && array.shape[d - lead] != 1)
-            stride[i] = array.strides[d - lead];
-    walks_.emplace_back(o, stride, array.data, index, o.reduces ? adds : o.in_place(), adds);
+        if (std::size_t const d = axis_[i].dimension; d >= lead && shape[d - lead] != 1)
+            stride[i] = strides[d - lead];
+    walks_.emplace_back(o, stride, array.data, index, o.reduces() ? adds : o.in_place(), adds);
     widest_ = std::max(widest_, transfer.tile_element);
 }
 
@@ -26559,9 +26614,9 @@ XGRAD_FUNCTION void NdLoopPlan::choose_box() {
         for (auto const& walk : walks_) {
             if (is_streamed(walk))
                 longest = std::min(longest, streamed_part / walk.operand.transfer->element);
-            else if (walk.operand.from >= 0 && walk.operand.reduces)
+            else if (walk.operand.copies && walk.operand.reduces())
                 longest = std::min(longest, max_summed);
-            else if (!(walk.operand.from >= 0 || (walk.direct && walk.stride[0] == 1)))
+            else if (!(walk.operand.copies || (walk.direct && walk.stride[0] == 1)))
                 longest = std::min(longest, walk.stride[0] > 1 ? strided_part : longest_part);
             if (is_transposed(walk))
                 side = std::max(side, square_side(walk.operand.transfer->element));
@@ -26598,19 +26653,19 @@ XGRAD_FUNCTION void NdLoopPlan::choose_box() {
 XGRAD_FUNCTION bool NdLoopPlan::is_transposed(Walk const& walk) const {
     if (axes_ < 2 || !walk.direct || walk.stride[1] != 1 || walk.stride[0] == 0) return false;
     std::size_t const side = square_side(walk.operand.transfer->element);
-    return !walk.operand.reduces && axis_[0].extent >= side && axis_[1].extent >= side;
+    return !walk.operand.reduces() && axis_[0].extent >= side && axis_[1].extent >= side;
 }
 
 /// True for an output that is larger than the caches, if the kernel reads it nowhere.
 XGRAD_FUNCTION bool NdLoopPlan::is_streamed(Walk const& walk) const {
     auto const& o = walk.operand;
-    if (!streams_ || axes_ > 1 || !o.output ||
+    if (!streams_ || axes_ > 1 || o.is_input() ||
         axis_[0].extent * o.transfer->element < streamed_bytes)
         return false;
     return o.in_place() && walk.stride[0] == 1 &&
-           reinterpret_cast<std::uintptr_t>(o.array->data) % block_alignment == 0 &&
+           reinterpret_cast<std::uintptr_t>(o.array.data) % block_alignment == 0 &&
            std::ranges::none_of(walks_, [&](Walk const& other) {
-               return !other.operand.output && other.operand.array->data == o.array->data;
+               return other.operand.is_input() && other.operand.array.data == o.array.data;
            });
 }
 
@@ -26626,7 +26681,7 @@ XGRAD_FUNCTION NdLoopPlan::Access NdLoopPlan::access_of(Walk const& walk) const 
     }
     if (is_streamed(walk)) return Access::streamed;
     if (walk.direct && contiguous) return Access::in_place;
-    if (constant && !(by_row_ && walk.operand.output)) return Access::constant;
+    if (constant && !(by_row_ && !walk.operand.is_input())) return Access::constant;
     if (walk.direct && by_row_ && walk.stride[0] == 1) return Access::rows;
     return is_transposed(walk) ? Access::transposed : Access::buffered;
 }
@@ -26635,10 +26690,10 @@ XGRAD_FUNCTION void NdLoopPlan::choose_access(Walk& walk) {
     auto const& o = walk.operand;
     walk.access = access_of(walk);
     copies_boxes_ |= walk.access > Access::rows && walk.access != Access::streamed &&
-                     (walk.operand.output || walk.access != Access::constant);
+                     (!walk.operand.is_input() || walk.access != Access::constant);
     if (walk.access <= Access::rows) {
         walk.row_gap = walk.step(last_ ? 1 : 0);
-        walk.added_to = o.reduces;
+        walk.added_to = o.reduces();
         return;
     }
     std::size_t const row = axis_[0].step, tile_element = o.transfer->tile_element;
@@ -26648,10 +26703,10 @@ XGRAD_FUNCTION void NdLoopPlan::choose_access(Walk& walk) {
         elements = walk.access == Access::constant ? row : pitch * axis_[1].step;
     }
     if (walk.access == Access::constant) {
-        if (!o.output) facts_.constant |= walk.bit();
+        if (o.is_input()) facts_.constant |= walk.bit();
         walk.adds = false; // the sum of a buffer costs less than the additions
     } else walk.row_gap = static_cast<std::ptrdiff_t>(pitch * tile_element);
-    if (o.from < 0) walk.bytes = (elements * tile_element + 63) & ~std::size_t{63};
+    if (!o.copies) walk.bytes = (elements * tile_element + 63) & ~std::size_t{63};
 }
 
 /// The axis with the most boxes of those along which all outputs move: then no two parts write to
@@ -26661,7 +26716,7 @@ XGRAD_FUNCTION std::size_t NdLoopPlan::part_axis() const {
     for (std::size_t d = axes_; d-- > last_;) {
         std::size_t const boxes = kernel::divided_up(axis_[d].extent, axis_[d].step);
         if (boxes > most && std::ranges::all_of(walks_, [d](Walk const& walk) {
-                return !walk.operand.output || walk.stride[d] != 0;
+                return walk.operand.is_input() || walk.stride[d] != 0;
             }))
             best = d, most = boxes;
     }
@@ -26689,123 +26744,6 @@ XGRAD_FUNCTION std::size_t NdLoopPlan::make() {
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_PLAN_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_RUN_KERNEL_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_RUN_KERNEL_IPP
-
-// ======== xgrad/impl/fuse/run_kernel.ipp
-// Bodies of run_kernel.hpp.
-
-namespace xgrad::detail {
-
-/// Copies n < 2 * Most bytes in pieces whose sizes are compile-time constants.
-template <std::size_t Most>
-XGRAD_INLINE void copy_few(std::byte const* from, std::size_t n, std::byte* to) {
-    if (n & Most) std::memcpy(to, from, Most), from += Most, to += Most;
-    if constexpr (Most > 1) copy_few<Most / 2>(from, n, to);
-}
-#if defined(__AVX2__)
-/// Loads one element of 4, 8 or 16 bytes into all lanes.
-XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
-    if (element == 8) [[likely]]
-        return _mm_castpd_si128(_mm_loaddup_pd(reinterpret_cast<double const*>(from)));
-    if (element == 16) return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
-    return _mm_castps_si128(_mm_load1_ps(reinterpret_cast<float const*>(from)));
-}
-#endif
-
-/// Copies n elements to a batch of `size` bytes, and the first of them to the other lanes: kernels
-/// compute with values that operands have, and with no others.
-///
-/// A masked store writes the batch at once where the processor has one: store-to-load forwarding
-/// fails if the kernel reads a batch that was stored in pieces. One element is loaded by a scalar
-/// load for the same reason: the previous step may have stored it alone just before.
-XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
-    std::byte* to, std::byte const* from, std::size_t n, std::size_t element, std::size_t size) {
-    std::size_t const bytes = n * element;
-#if defined(__AVX512BW__)
-    if (size % 64 == 0) {
-        auto const first = _mm512_broadcast_i32x4(load_one(from, element));
-        if (n == 1) _mm512_storeu_si512(to, first);
-        for (std::size_t at = n == 1 ? 64 : 0; at < size; at += 64)
-            _mm512_storeu_si512(to + at, _mm512_mask_loadu_epi8(first,
-                                             bytes >= at + 64 ? ~std::uint64_t{0}
-                                             : bytes > at ? (std::uint64_t{1} << (bytes - at)) - 1
-                                                          : 0,
-                                             from + at));
-        return;
-    }
-#elif defined(__AVX2__)
-    if (size % 32 == 0) {
-        auto* const batches = reinterpret_cast<__m256i*>(to);
-        auto const first = _mm256_broadcastsi128_si256(load_one(from, element));
-        if (n == 1) {
-            for (std::size_t at = 0; at < size; at += 32)
-                _mm256_storeu_si256(batches + at / 32, first);
-            return;
-        }
-        for (std::size_t at = 0; at < size; at += 32) {
-            auto const mask = _mm256_cmpgt_epi32(
-                _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
-                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-            _mm256_storeu_si256(batches + at / 32,
-                _mm256_blendv_epi8(first,
-                    _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at), mask), mask));
-        }
-        return;
-    }
-#endif
-    copy_few<max_batch_bytes / 2>(from, bytes, to);
-    for (std::size_t at = bytes; at < size; at += element) copy_few<16>(from, element, to + at);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void run_tail(
-    KernelTable const& table, Kernel kernel, KernelBlock& block, std::size_t whole) {
-    KernelLayout const layout{table.operand_count};
-    auto const pass = block.pass;
-    std::size_t const n = block.n, lanes = table.lanes;
-    void* const* const originals = block.arguments;
-    void* arguments[KernelLayout{max_operands}.total()];
-    alignas(64) std::byte copies[std::size(arguments)][max_batch_bytes];
-    auto const write = [&](std::size_t k) XGRAD_LAMBDA_INLINE {
-        return arguments[k] = originals[k] ? copies[k] : nullptr;
-    };
-    auto const read = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
-        if (write(k))
-            fill_batch(copies[k], static_cast<std::byte*>(originals[k]) + whole * element, n,
-                element, lanes * element);
-    };
-    auto const copy_back = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
-        if (!originals[k]) return;
-        auto* const original = static_cast<std::byte*>(originals[k]) + whole * element;
-        // One number is the tail of each step of a recurrence (benchmarks/instructions).
-        if (n * element == 8) std::memcpy(original, copies[k], 8);
-        else copy_few<max_batch_bytes / 2>(copies[k], n * element, original);
-    };
-    for (std::size_t k = 0; k < layout.operand_count; ++k) read(k, table.operand[k]->tile_element);
-    if (pass == Pass::value) write(layout.result());
-    else {
-        for (std::size_t k = 0; k < layout.operand_count; ++k)
-            if (write(layout.gradients() + k) && block.added_to >> k & 1)
-                read(layout.gradients() + k, table.operand[k]->tile_element);
-        for (std::size_t k = layout.grad_output(); k < layout.gradients(); ++k)
-            if (pass != Pass::value_and_gradient) read(k, table.result->tile_element);
-        if (pass == Pass::tangent) {
-            write(layout.tangent());
-            for (std::size_t k = 0; k < layout.operand_count; ++k)
-                read(layout.tangents() + k, table.operand[k]->tile_element);
-        }
-    }
-    block.arguments = arguments;
-    block.constant = 0;
-    kernel(block);
-    if (pass == Pass::value) return copy_back(layout.result(), table.result->element);
-    for (std::size_t k = 0; k < layout.operand_count; ++k)
-        copy_back(layout.gradients() + k, table.operand[k]->tile_element);
-    if (pass == Pass::tangent) copy_back(layout.tangent(), table.result->tile_element);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_RUN_KERNEL_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_KERNELS_FFT_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_KERNELS_FFT_IPP
 
@@ -29249,8 +29187,8 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
             (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
             require |= OperandMask{1} << k;
     }
-    contiguous = ordered;
     same_shape = same_shapes;
+    contiguous = ordered && same_shapes;
     if (OperandMask const differentiable = require & table.kernels.differentiable) {
         is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
                     latest->pattern.result_exists == result_exists;
@@ -29277,13 +29215,6 @@ XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
     if (!fits) {
         auto const* root = table.kernels.vertices;
         vertex_shape(root, operands, as);
-    }
-    std::size_t const elements = count();
-    contiguous = true;
-    for (std::size_t k = 0; k < table.kernels.operand_count; ++k) {
-        if (is_direct(*arrays[k], *table.kernels.operand[k], elements)) continue;
-        contiguous &= arrays[k]->numel == 1;
-        repeated |= OperandMask{1} << k;
     }
 }
 
@@ -29386,149 +29317,6 @@ XGRAD_LAZY_BODY void manual_seed(std::uint64_t seed) { detail::generator().seed(
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_DUAL_PASS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_DUAL_PASS_IPP
-
-// ======== xgrad/impl/tensor/dual_pass.ipp
-// Bodies of dual_pass.hpp.
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_DUAL_PASS_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_DUAL_PASS_HPP
-
-// ======== xgrad/tensor/dual_pass.hpp
-// DualPass: evaluates the expression of a FusedNode over dual numbers: from tangents of its
-// operands, the tangent of its result and the tangents of its gradients; the latter also for a
-// batch of tangents, which have a leading axis.
-
-namespace xgrad::detail {
-
-class DualPass {
-public:
-    DualPass(DualPass const&) = delete; // it has pointers to its own members
-    DualPass& operator=(DualPass const&) = delete;
-    /// Takes the saved value of each operand that is read, and the tangent of each edge, or a batch
-    /// of so many.
-    XGRAD_LAZY DualPass(FusedNode const& node, AnyArray const* const* values,
-        AnyArray const* result, std::span<AnyTensor const> tangents, std::size_t directions = 0);
-
-    /// Requests the tangent of the result; not of a batch.
-    XGRAD_LAZY void want_tangent();
-    /// Requests the tangents of the gradients of these operands; `gradient` is grad_output.
-    XGRAD_LAZY void want_gradients(OperandMask wanted, AnyTensor const& gradient);
-
-    XGRAD_LAZY void run();
-
-    XGRAD_LAZY AnyTensor tangent();
-    /// The tangent of the gradient of operand k. Undefined where another operand has it, or it was
-    /// not requested.
-    XGRAD_LAZY AnyTensor gradient(std::size_t k);
-
-private:
-    bool makes_gradient(std::size_t k) const { return targets_.makes_gradient(k); }
-    /// A shape, of each direction in a batch.
-    XGRAD_LAZY Shape shape_of(Shape const& one) const;
-
-    FusedNode const& node_;
-    KernelTable const& kernels_;
-    KernelLayout layout_;
-    std::size_t directions_;         // 0: no batch
-    Shape space_;                    // of the loop
-    CachedVector<AnyArray> aligned_; // tangents of a batch
-    LocalArray<LoopOperand, 21> operands_;
-    OperandMask moving_ = 0;  // the operands with a tangent
-    GradientTargets targets_; // the gradients that are requested
-    AnyArray grad_outputs_, tangent_;
-    CachedVector<AnyArray> gradients_;
-};
-
-} // namespace xgrad::detail
-
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_DUAL_PASS_HPP
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY DualPass::DualPass(FusedNode const& node, AnyArray const* const* values,
-    AnyArray const* result, std::span<AnyTensor const> tangents, std::size_t directions)
-    : node_(node), kernels_(node.table().kernels), layout_{kernels_.operand_count},
-      directions_(directions), space_(shape_of(node.space())),
-      aligned_(directions ? layout_.operand_count : 0), operands_(layout_.total()),
-      targets_(node.gradients().only(0)) {
-    for (std::size_t k = 0; k < layout_.operand_count; ++k) {
-        auto const& info = *kernels_.operand[k];
-        operands_[k] = node.is_read(k) ? input_operand(*values[k], info) : absent_input(info);
-        bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
-        operands_[layout_.tangents() + k] = absent_input(info);
-        if (!moves) continue;
-        moving_ |= OperandMask{1} << k;
-        auto const* tangent = &tangents[node.edge_of(k)].impl().array;
-        if (directions) tangent = &(aligned_[k] = aligned_batch(*tangent, node.space().size()));
-        operands_[layout_.tangents() + k] = input_operand(*tangent, info);
-    }
-    if (result) operands_[layout_.saved_result()] = input_operand(*result, *kernels_.result);
-}
-
-XGRAD_LAZY_BODY Shape DualPass::shape_of(Shape const& one) const {
-    return directions_ ? batch_shape(directions_, one) : one;
-}
-
-XGRAD_LAZY_BODY void DualPass::want_tangent() {
-    auto const& info = *kernels_.result;
-    auto const* const sum = node_.sum();
-    tangent_ = sum ? zeroed(sum->reduced(space_, true), info.wide_element)
-                   : AnyArray(space_, info.element);
-    operands_[layout_.tangent()] =
-        sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
-}
-
-XGRAD_LAZY_BODY void DualPass::want_gradients(OperandMask wanted, AnyTensor const& gradient) {
-    targets_ = node_.gradients().only(wanted);
-    grad_outputs_ =
-        node_.sum() ? node_.sum()->spread(gradient, node_.space()) : gradient.impl().array;
-    operands_[layout_.grad_output()] = input_operand(grad_outputs_, *kernels_.result);
-    gradients_.resize(layout_.operand_count);
-    for (std::size_t k = 0; k < layout_.operand_count; ++k) {
-        if (!makes_gradient(k)) continue;
-        auto const& info = *kernels_.operand[k];
-        bool const sums = node_.is_broadcast(k);
-        gradients_[k] = sums ? zeroed(shape_of(node_.operand_shape(k)), info.wide_element)
-                             : AnyArray(space_, info.element);
-        if (sums && directions_)
-            gradients_[k] = aligned_batch(std::move(gradients_[k]), node_.space().size());
-        operands_[layout_.gradients() + k] =
-            sums ? sum_operand(gradients_[k], info) : output_operand(gradients_[k], info);
-    }
-}
-
-XGRAD_LAZY_BODY void DualPass::run() {
-    auto body = [this](void* const* at, std::size_t count, LoopFacts) {
-        KernelBlock block{
-            node_.expression_object(), at, count, Pass::tangent, 0, &targets_, 0, moving_};
-        run_kernel(kernels_, kernels_.tangent, block);
-    };
-    NdLoop loop(space_, layout_.total());
-    for (std::size_t k = 0; k < layout_.total(); ++k) loop.add(k, operands_[k]);
-    loop.run(loop_body(body));
-}
-
-XGRAD_LAZY_BODY AnyTensor DualPass::tangent() {
-    auto const* const sum = node_.sum();
-    if (sum) {
-        if (sum->scale != 1) kernels_.result->scale(tangent_, sum->scale);
-        kernels_.result->narrow(tangent_);
-        if (!sum->keeps_dims) tangent_.reshape(sum->reduced(space_, false));
-    }
-    return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
-}
-
-XGRAD_LAZY_BODY AnyTensor DualPass::gradient(std::size_t k) {
-    if (!makes_gradient(k)) return {};
-    if (node_.is_broadcast(k)) kernels_.operand[k]->narrow(gradients_[k]);
-    if (directions_) gradients_[k].reshape(shape_of(node_.operand_shape(k)));
-    return AnyTensor(TensorImpl::make(*node_.table().operand_types[k], std::move(gradients_[k])));
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_DUAL_PASS_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FROM_MEMORY_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FROM_MEMORY_IPP
 
@@ -29729,37 +29517,35 @@ XGRAD_LAZY_BODY void AnyFunctionNode::check_number_of_gradients(
             got, ") for argument ", argument, ", a vector of tensors");
 }
 
-XGRAD_LAZY_BODY void AnyFunctionNode::forbid_differentiation(
-    std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const {
-    set_error(
-        message_of({function_,
-            ": trying to differentiate twice a function that was marked with once_differentiable"}),
-        edges_, gradients, results);
-}
-
-XGRAD_LAZY_BODY void AnyFunctionNode::forbid_unrecorded(
-    std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
+XGRAD_LAZY_BODY void AnyFunctionNode::forbid_unrecorded(std::string_view name,
+    bool is_once_differentiable, std::span<AnyTensor const> incoming, std::span<AnyTensor> results,
+    Rule rule) {
     auto const is_constant = [](AnyTensor const& result) {
         return result.defined() && !result.requires_grad();
     };
-    if (std::ranges::any_of(results, is_constant)) find_unrecorded(gradients, results, backward);
+    if (is_once_differentiable)
+        set_error(message_of({function_, ": trying to differentiate twice a function that was "
+                                         "marked with once_differentiable"}),
+            edges_, incoming, results);
+    else if (std::ranges::any_of(results, is_constant))
+        find_unrecorded(name, incoming, results, rule);
 }
 
-XGRAD_LAZY_BODY void AnyFunctionNode::find_unrecorded(
-    std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
+XGRAD_LAZY_BODY void AnyFunctionNode::find_unrecorded(std::string_view name,
+    std::span<AnyTensor const> incoming, std::span<AnyTensor> results, Rule rule) {
     LocalGraph graph;
-    Tensors incoming(gradients.begin(), gradients.end()), again(results.size());
-    for (auto& g : incoming)
+    Tensors inputs(incoming.begin(), incoming.end()), again(results.size());
+    for (auto& g : inputs)
         if (g.defined()) g = graph.input(g, {});
-    backward(*this, incoming, again);
+    rule(*this, inputs, again);
     auto const is_recorded = [](AnyTensor const& t) { return t.defined() && t.requires_grad(); };
     for (std::size_t k = 0; k < results.size(); ++k)
         if (!is_recorded(results[k]) && !is_recorded(again[k]) && !is_zero(results[k]))
-            set_error(message_of({function_,
-                          ": its backward was not recorded, so that it cannot be differentiated: "
-                          "let it compute with operations on tensors, or mark the function with "
+            set_error(message_of({function_, ": its ", name,
+                          " was not recorded, so that it cannot be differentiated: let it compute "
+                          "with operations on tensors, or mark the function with "
                           "once_differentiable"}),
-                edges_, gradients, results.subspan(k, 1));
+                edges_, incoming, results.subspan(k, 1));
 }
 
 XGRAD_LAZY_BODY std::size_t AnyFunctionNode::find(Tensors const& all, AnyTensor const& t) {
@@ -29862,8 +29648,8 @@ XGRAD_LAZY_BODY void AnyFunctionNode::check_expandable(
 
 // ======== xgrad/tensor/fused_gradient_node.hpp
 // FusedGradientNode: the recorded backward pass of a FusedNode, as one Node. Its own backward pass
-// is one pass over dual numbers (dual_pass.hpp). Where that pass is recorded too, for third
-// derivatives, it is replayed operation by operation (traced.hpp).
+// is one pass over dual numbers. Where that pass is recorded too, for third derivatives, it is
+// replayed operation by operation (traced.hpp).
 
 namespace xgrad::detail {
 
@@ -29949,16 +29735,14 @@ public:
         if (std::ranges::none_of(
                 tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
             return;
-        UnpackGuard const guard(*this);
         std::vector<AnyTensor> of_operands(of_.next_edges().size());
+        std::vector<AnyTensor> found(operand_count());
         for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
             if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
         if (!directions) directions = directions_of(of_, of_operands);
-        DualPass pass = pass_along(of_operands, directions);
-        pass.want_gradients(dependent_operands(), saved_gradient().unpack(*this));
-        pass.run();
+        run_on_duals(of_operands, directions, found, nullptr);
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
+            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], std::move(found[k]));
     }
 
 private:
@@ -30003,14 +29787,47 @@ private:
         CachedVector<char> unpacked_;
     };
 
-    /// The pass over dual numbers, of the saved values and tangents of the operands, or of a batch
-    /// of so many tangents. Reads a guard.
-    DualPass pass_along(std::span<AnyTensor const> tangents, std::size_t directions = 0) {
-        LocalArray<AnyArray const*, 8> values(operand_count());
+    /// One pass over dual numbers, for tangents of the edges of the first Node, or for a batch of
+    /// so many: the tangents of the gradients of its operands, and, where asked, that of its
+    /// result.
+    void run_on_duals(std::span<AnyTensor const> tangents, std::size_t directions,
+        std::span<AnyTensor> gradients, AnyTensor* tangent) {
+        UnpackGuard const guard(*this);
+        auto const of_each = [&](Shape const& one) {
+            return directions ? batch_shape(directions, one) : one;
+        };
+        Shape const space = of_each(of_.space());
+        KernelCall call(
+            of_.table().kernels, of_.expression_object(), Pass::tangent, space, numel(space));
+        KernelLayout const layout = call.layout;
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
-        return DualPass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr,
-            tangents, directions);
+            if (of_.is_read(k)) call.bind(k, saved_[of_.first_of(k)].array());
+            else call.bind_zeros(k);
+        if (of_.saves_result()) call.bind(layout.saved_result(), saved_result().array());
+        CachedVector<AnyArray> aligned;
+        of_.bind_tangents(call, tangents, aligned);
+        GradientTargets const targets = of_.gradients().only(dependent_operands());
+        call.differentiate(targets);
+        AnyArray grad_output;
+        if (targets.wanted) {
+            auto const gradient = saved_gradient().unpack(*this);
+            auto const* const sum = of_.sum();
+            grad_output = sum ? sum->spread(gradient, of_.space()) : gradient.impl().array;
+            call.bind(layout.grad_output(), grad_output);
+        }
+        for (std::size_t k = 0; k < operand_count(); ++k) {
+            if (!targets.makes_gradient(k)) continue;
+            gradients[k] = AnyTensor(
+                TensorImpl::make(*of_.table().operand_types[k], of_each(of_.operand_shape(k))));
+            auto& to = gradients[k].impl().array;
+            if (directions) to = aligned_batch(std::move(to), of_.space().size());
+            call.bind(layout.gradients() + k, to);
+        }
+        if (tangent) *tangent = of_.run_for_tangent(call);
+        else call.run();
+        for (std::size_t k = 0; directions && k < operand_count(); ++k)
+            if (gradients[k].defined())
+                gradients[k].impl().array.reshape(of_each(of_.operand_shape(k)));
     }
 
     /// Operands whose gradients (this Node's outputs) depend on its inputs.
@@ -30023,16 +29840,11 @@ private:
     }
 
     void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-        UnpackGuard const guard(*this);
-        DualPass pass = pass_along(tangents);
-        if (has_gradient_edge_) pass.want_tangent();
-        if (OperandMask const wanted = dependent_operands())
-            pass.want_gradients(wanted, saved_gradient().unpack(*this));
-        pass.run();
+        std::vector<AnyTensor> found(operand_count());
+        run_on_duals(tangents, 0, found, has_gradient_edge_ ? &results.back() : nullptr);
         std::size_t edge = 0;
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
-        if (has_gradient_edge_) results[edge] = pass.tangent();
+            if (differentiable_ >> k & 1) results[edge++] = std::move(found[k]);
     }
 
     /// Without XGRAD_HIGHER_ORDER: the values, as results whose derivatives are an error.
@@ -30111,7 +29923,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_GRADIENT_NODE_HPP
 
 namespace xgrad::detail {
@@ -30132,18 +29943,43 @@ XGRAD_LAZY_BODY void FusedNode::push_tangents(
         return;
     }
     UnpackGuard const guard(*this);
-    SavedArrays saved(*this);
-    DualPass pass(*this, saved.values(), saved.result(), tangents);
-    pass.want_tangent();
-    pass.run();
-    results[0] = pass.tangent();
+    KernelCall call(table().kernels, expression_object(), Pass::tangent, space_, count_);
+    GradientTargets const none = gradients().only(0);
+    CachedVector<AnyArray> aligned;
+    call.differentiate(none);
+    bind_saved(call);
+    bind_tangents(call, tangents, aligned);
+    results[0] = run_for_tangent(call);
+}
+
+XGRAD_LAZY_BODY void FusedNode::bind_tangents(
+    KernelCall& call, std::span<AnyTensor const> tangents, CachedVector<AnyArray>& aligned) const {
+    aligned.resize(operand_count());
+    for (std::size_t k = 0; k < operand_count(); ++k) {
+        bool const moves = wanted() >> k & 1 && tangents[edge_of(k)].defined();
+        if (moves) {
+            auto const& t = tangents[edge_of(k)].impl().array;
+            bool const is_batch = t.shape.size() > operand_shape(k).size();
+            aligned[k] = is_batch ? aligned_batch(t, space_.size()) : t;
+        }
+        call.bind_tangent(k, moves ? &aligned[k] : nullptr);
+    }
+}
+
+XGRAD_LAZY_BODY AnyTensor FusedNode::run_for_tangent(KernelCall& call) const {
+    AnyTensor tangent(
+        TensorImpl::make(table().result_type, sum_ ? sum_->reduced(space_, true) : space_));
+    auto& array = tangent.impl().array;
+    call.bind(call.layout.tangent(), array, sum_ ? sum_->scale : 1);
+    call.run();
+    if (sum_) array.reshape(sum_->reduced(space_, sum_->keeps_dims));
+    return tangent;
 }
 
 XGRAD_LAZY_BODY LocalJacobian FusedNode::local_jacobian(
-    OperandMask operands, AnyArray const* into, double factor) {
+    OperandMask operands, AnyArray const* into) {
     UnpackGuard const guard(*this);
-    SavedArrays saved(*this);
-    return LocalJacobian(*this, saved.values(), saved.result(), operands, into, factor);
+    return LocalJacobian(*this, operands, into);
 }
 
 XGRAD_LAZY_BODY void FusedNode::apply_recorded(
@@ -30216,8 +30052,7 @@ XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const
 
 XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool& bare)
-    : plan_(*in.plan), repeated_(in.repeated),
-      contiguous_(in.contiguous && plan_.table.result.in_place), space_(in.space()) {
+    : plan_(*in.plan), is_plain_(in.contiguous), space_(in.space()), count_(in.count()) {
     auto const& plan = plan_;
     plan.table.copy_expression(part<std::byte>(plan.expression_at), expression);
     auto* const saved = this->saved();
@@ -30230,8 +30065,7 @@ XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const
     if (saves_result() && bare) ::new (saved + plan.slots) SavedTensor(result.handle()->array, 0);
     else if (saves_result()) ::new (saved + plan.slots) SavedTensor;
     set_edges(edges(), plan.edges);
-    set_accumulates(
-        !over && contiguous_ && in.same_shape && plan.table.kernels.operand_count <= max_repeated);
+    set_accumulates(!over && in.contiguous && plan.table.kernels.operand_count <= max_added);
     if (!over) return;
     sum_ = ::new (part<std::byte>(plan.sum_at)) SumOver(*over);
     std::uninitialized_value_construct_n(early(), plan.edges);
@@ -30337,17 +30171,13 @@ XGRAD_FUNCTION SavedTensor* FusedNode::completed() {
     return saved();
 }
 
-XGRAD_FUNCTION AnyArray FusedNode::saved_array(std::size_t i) const {
-    return saved()[i].array(i < plan_.slots ? operand_shape(plan_.slot_operand[i]) : space_);
-}
-
-XGRAD_FUNCTION void FusedNode::UnpackGuard::open() {
+XGRAD_FUNCTION void FusedNode::UnpackGuard::open() try {
     auto* const saved = node_.completed();
     for (std::size_t i = 0; i < node_.plan_.saved_tensors(); ++i)
-        if (saved[i].open(node_)) {
-            unpacked_ |= OperandMask{1} << i;
-            node_.contiguous_ &= saved[i].array().contiguous;
-        }
+        if (saved[i].open(node_)) unpacked_ |= OperandMask{1} << i;
+} catch (...) {
+    close();
+    throw;
 }
 
 XGRAD_FUNCTION void FusedNode::UnpackGuard::close() noexcept {
@@ -30358,7 +30188,7 @@ XGRAD_FUNCTION void FusedNode::UnpackGuard::close() noexcept {
 // Passes.
 
 XGRAD_FUNCTION double FusedNode::sum_at_once(BoundOperands const& in) {
-    double const sum = run(&in, nullptr, {early(), plan_.edges});
+    double const sum = run(in.arrays, nullptr, {early(), plan_.edges});
     has_early_ = true;
     return sum_->scale * sum;
 }
@@ -30370,17 +30200,16 @@ XGRAD_FUNCTION bool FusedNode::would_record(AnyTensor const& gradient) {
     return any;
 }
 
-XGRAD_FUNCTION void FusedNode::apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results) {
-    if (!is_intact()) [[unlikely]]
-        return apply_unpacked(gradient, results);
+XGRAD_INLINE void FusedNode::apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results) {
     if (sum_) apply_sum(gradient, results);
     else run(nullptr, &gradient.handle()->array, results, &gradient);
 }
 
-XGRAD_FUNCTION void FusedNode::apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results) {
+XGRAD_FUNCTION void FusedNode::apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results) {
+    if (is_intact()) [[likely]]
+        return apply_unpacked(gradient, results);
     UnpackGuard const guard(*this);
-    if (sum_) apply_sum(gradient, results);
-    else run(nullptr, &gradient.handle()->array, results, &gradient);
+    apply_unpacked(gradient, results);
 }
 
 XGRAD_FUNCTION void FusedNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
@@ -30395,7 +30224,13 @@ XGRAD_FUNCTION void FusedNode::apply_sum(AnyTensor const& gradient, std::span<An
     if (sum_->kernel)
         if (double const factor = real_scalar(gradient);
             factor == 1 || (std::abs(factor) >= min_factor && std::abs(factor) <= 1 / min_factor)) {
-            if (!has_early_) compute_early();
+            if (!has_early_) {
+                for (std::size_t i = 0; i < plan_.edges; ++i) early()[i] = {};
+                // The same bits as the pass that computed the sum, where its boxes are the same.
+                AnyArray zeros(space_, sizeof(std::complex<double>));
+                std::memset(zeros.data, 0, count_ * sizeof(std::complex<double>));
+                run(nullptr, nullptr, {early(), plan_.edges}, nullptr, zeros.data);
+            }
             has_early_ = false;
             for (std::size_t i = 0; i < plan_.edges; ++i) {
                 results[i] = std::move(early()[i]);
@@ -30409,12 +30244,6 @@ XGRAD_FUNCTION void FusedNode::apply_sum(AnyTensor const& gradient, std::span<An
     run(nullptr, &grad_outputs, results);
 }
 
-/// Gives the same bits as the pass that computed the sum.
-XGRAD_FUNCTION void FusedNode::compute_early() {
-    for (std::size_t i = 0; i < plan_.edges; ++i) early()[i] = {};
-    run(nullptr, nullptr, {early(), plan_.edges});
-}
-
 /// True for a gradient without other references that no pass or program reads any more, so that
 /// another one may overwrite it.
 XGRAD_INLINE bool is_free(AnyTensor const& gradient) noexcept {
@@ -30423,116 +30252,58 @@ XGRAD_INLINE bool is_free(AnyTensor const& gradient) noexcept {
            t.inference == inference_mode;
 }
 
-XGRAD_INLINE double FusedNode::call_kernel(Pass pass, void* const* at, std::size_t count,
-    OperandMask constant, OperandMask added_to, OperandMask repeated) const {
-    auto const& kernels = table().kernels;
-    bool const sums = pass == Pass::value_and_gradient;
-    KernelBlock block{expression_object(), at, count, pass, constant, &gradients(), added_to};
-    if (sums) block.factor = sum_->scale;
-    auto const kernel = sums ? sum_->kernel : kernels.gradient;
-    return repeated ? run_repeated(kernels, kernel, block, repeated)
-                    : run_kernel(kernels, kernel, block);
+XGRAD_INLINE void FusedNode::bind_saved(KernelCall& call, std::byte* zeros) const {
+    auto const& plan = plan_;
+    for (std::size_t k = 0; k < call.layout.operand_count; ++k) {
+        auto const* const value = plan.read >> k & 1 ? saved() + plan.slot[k] : nullptr;
+        if (is_plain_ && value && value->bare()) [[likely]]
+            call.bind_plain(k, value->bare());
+        else if (!value && !zeros) call.bind_zeros(k);
+        else {
+            auto const& shape = operand_shape(k);
+            std::size_t const count = numel(shape);
+            call.bind(k, value ? value->span(shape, count) : ArraySpan(zeros, count, shape));
+        }
+    }
+    if (saves_result())
+        call.bind(call.layout.saved_result(), saved()[plan.slots].span(space_, count_));
 }
 
-XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* grad_output,
-    std::span<AnyTensor> gradients, AnyTensor* buffer) {
+XGRAD_FUNCTION double FusedNode::run(AnyArray const* const* operands, AnyArray const* grad_output,
+    std::span<AnyTensor> gradients, AnyTensor* buffer, std::byte* zeros) {
     auto const& plan = plan_;
-    auto const& kernels = plan.table.kernels;
-    KernelLayout const layout{kernels.operand_count};
-    AnyArray const* const like = broadcast_ || (sum_ && !in) ? nullptr
-                                 : in                        ? in->arrays[0]
-                                                             : grad_output;
-    std::size_t const n = layout.operand_count, count = like ? like->numel : numel(space_);
-    bool const spreads = grad_output && grad_output->numel != count; // of a sum
-    OperandMask const repeated = repeated_ | OperandMask{spreads} << n;
-    bool const contiguous =
-        contiguous_ && can_repeat(kernels, repeated, count) &&
-        (spreads ? grad_output->numel == 1 : !grad_output || grad_output->contiguous);
-    void* at[max_arguments];
-    void** const to = at + layout.gradients();
-    if (in)
-        for (std::size_t k = 0; k < n; ++k) at[k] = in->arrays[k]->data, to[k] = nullptr;
-    else
-        for (std::size_t k = 0; k < n; ++k) {
-            at[k] = is_read(k) ? saved()[plan.slot[k]].data() : zero_buffer.elements;
-            to[k] = nullptr;
-        }
-    OperandMask added_to = 0;
+    KernelCall call(plan.table.kernels, expression_object(),
+        grad_output ? Pass::gradient : Pass::value_and_gradient, space_, count_);
+    if (grad_output) {
+        call.differentiate(plan.gradients);
+        call.bind(call.layout.grad_output(), *grad_output);
+    } else {
+        call.differentiate(plan.gradients, sum_->kernel, sum_->scale);
+    }
+    if (operands) call.bind_operands(operands, is_plain_);
+    else bind_saved(call, zeros);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         std::size_t const k = plan.target[i];
-        auto const& type = *plan.table.operand_types[k];
         auto& gradient = gradients[i];
-        if (gradient.defined()) added_to |= OperandMask{1} << k;
-        else if (!contiguous) continue;
-        else if (is_broadcast(k)) gradient = AnyTensor(TensorImpl::make(type, operand_shape(k)));
-        else if (buffer && buffer->handle()->type == &type && is_free(*buffer))
-            gradient = std::move(*std::exchange(buffer, nullptr));
-        else if (like) gradient = AnyTensor(TensorImpl::make(type, AnyArray::Layout{*like}));
-        else gradient = AnyTensor(TensorImpl::make(type, space_));
-        to[k] = gradient.handle()->array.data;
-    }
-    if (!contiguous || count > (in || plan.reads_all ? part_size : zero_elements))
-        return run_loop(in, grad_output, gradients, added_to);
-    at[layout.grad_output()] = grad_output ? grad_output->data : nullptr;
-    at[layout.saved_result()] = saves_result() ? saved()[plan.slots].data() : nullptr;
-    return call_kernel(
-        grad_output ? Pass::gradient : Pass::value_and_gradient, at, count, 0, added_to, repeated);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION double FusedNode::run_loop(BoundOperands const* in,
-    AnyArray const* grad_output, std::span<AnyTensor> gradients, OperandMask added_to) {
-    auto const& kernels = table().kernels;
-    KernelLayout const layout{kernels.operand_count};
-    SavedArrays saved(*this);
-    auto const** const values = saved.values();
-    LocalArray<AnyArray, 6> unread(layout.operand_count), wide_sums(broadcast_ ? plan_.edges : 0);
-    NdLoop loop(space_, layout.tangent(), !kernels.is_expensive);
-    for (std::size_t k = 0; k < layout.operand_count; ++k) {
-        if (in) values[k] = in->arrays[k];
-        else if (!values[k] && !grad_output) {
-            // A sum that is computed again gives the same bits where its boxes are the same.
-            auto& zeros = unread[first_of(k)];
-            if (!zeros.defined()) zeros = zeroed(operand_shape(k), kernels.operand[k]->element);
-            values[k] = &zeros;
-        }
-        loop.add(k, input_operand(values[k] ? *values[k] : zero_array(), *kernels.operand[k]));
-    }
-    if (grad_output) loop.add(layout.grad_output(), input_operand(*grad_output, *kernels.result));
-    if (saved.result())
-        loop.add(layout.saved_result(), input_operand(*saved.result(), *kernels.result));
-    for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
-        std::size_t const k = plan_.target[edge];
-        auto const& info = *kernels.operand[k];
-        auto const& type = *table().operand_types[k];
-        bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
-        if (!gradients[edge].defined())
-            gradients[edge] =
-                AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
-                                  : TensorImpl::make(type, operand_shape(k)));
-        auto const& gradient = gradients[edge].handle()->array;
-        if (!sums) {
-            auto operand = output_operand(gradient, info);
-            operand.reduces = operand.kernel_adds = added_to >> k & 1;
-            loop.add(layout.gradients() + k, operand);
+        if (gradient.defined()) {
+            call.add_gradient(k, gradient.handle()->array);
             continue;
         }
-        bool const widens = info.wide_element > info.element;
-        if (widens) wide_sums[edge] = zeroed(gradient.shape, info.wide_element);
-        else std::memset(gradient.data, 0, gradient.numel * info.element);
-        auto operand = sum_operand(widens ? wide_sums[edge] : gradient, info);
-        operand.kernel_adds = true;
-        loop.add(layout.gradients() + k, operand);
+        // A gradient is laid out like its operand where the array of that is known.
+        auto const& type = *plan.table.operand_types[k];
+        auto const* like = operands     ? operands[k]
+                           : is_read(k) ? saved()[plan.slot[k]].complete_array()
+                                        : nullptr;
+        if (like && (is_broadcast(k) || !(like->contiguous || is_dense(*like)))) like = nullptr;
+        if (buffer && !is_broadcast(k) && buffer->handle()->type == &type && is_free(*buffer) &&
+            buffer->handle()->array.contiguous && (!like || like->contiguous))
+            gradient = std::move(*std::exchange(buffer, nullptr));
+        else
+            gradient = AnyTensor(like ? TensorImpl::make(type, AnyArray::Layout{*like})
+                                      : TensorImpl::make(type, operand_shape(k)));
+        call.bind(call.layout.gradients() + k, gradient.handle()->array);
     }
-    auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
-        return call_kernel(grad_output ? Pass::gradient : Pass::value_and_gradient, at, count,
-            facts.constant, layout.gradients() < 64 ? facts.added_to >> layout.gradients() : 0);
-    };
-    double const sum = loop.run(loop_body(body));
-    for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
-        if (auto const& from = wide_sums[edge]; from.defined())
-            kernels.operand[plan_.target[edge]]->scatter_wide(
-                from.data, gradients[edge].handle()->array.data, 1, from.numel);
-    return sum;
+    return call.run();
 }
 
 } // namespace xgrad::detail
@@ -30700,9 +30471,9 @@ XGRAD_LAZY_BODY bool needs_temporary(
         use_temporary |=
             operand.storage == out.storage &&
             (operand.data != out.data || !(operand.shape == out.shape) || !operand.contiguous);
-        use_temporary |=
-            operand.storage != out.storage &&
-            shares_external(operand, table.kernels.operand[k]->element, out, table.result.element);
+        use_temporary |= operand.storage != out.storage &&
+                         shares_external(operand, table.kernels.operand[k]->element, out,
+                             table.result_type.size);
     }
     return use_temporary;
 }
@@ -30770,61 +30541,54 @@ XGRAD_LAZY_BODY AnyTensor stack_any(std::span<AnyTensor const* const> x, std::pt
 namespace xgrad::detail {
 
 /// d times t. It is 0 where t is, also if d is infinite: t may be the tangent of a constant.
-template <class P> XGRAD_INLINE P derivative_times(P d, P t) { return t == 0 ? P(0) : d * t; }
-template <class P>
-XGRAD_INLINE simd::Batch<P> derivative_times(simd::Batch<P> d, simd::Batch<P> t) {
+template <class P> XGRAD_INLINE simd::Batch<P> guarded_product(simd::Batch<P> d, simd::Batch<P> t) {
     return where(t == 0, simd::Batch<P>(0), d * t);
 }
+template <class P> // as of two real numbers
+XGRAD_INLINE simd::Batch<P> guarded_product(simd::ComplexBatch<P> d, simd::ComplexBatch<P> t) {
+    return guarded_product(d.re, t.re) + guarded_product(d.im, t.im);
+}
 template <class P>
-XGRAD_INLINE P derivative_times(std::complex<P> d, std::complex<P> t) { // as of two real numbers
-    return derivative_times(d.real(), t.real()) + derivative_times(d.imag(), t.imag());
+XGRAD_INLINE simd::ComplexBatch<P> guarded_product(simd::ComplexBatch<P> d, simd::Batch<P> g) {
+    return {guarded_product(d.re, g), guarded_product(d.im, g)};
 }
 
-/// y += d t for n elements. D is complex where the operand is, which t is as well.
-template <class D, class P>
-void add_products(
-    void* y, void const* d, void const* t, std::size_t n, std::size_t step /* of y */) {
-    auto* const to = static_cast<P*>(y);
-    auto const *const by = static_cast<D const*>(d), *const from = static_cast<D const*>(t);
-    if constexpr (std::same_as<D, P>)
-        if (step == 1)
-            return map_run(
-                to, n,
-                [](auto sum, auto a, auto b)
-                    XGRAD_LAMBDA_INLINE { return sum + derivative_times(a, b); },
-                to, by, from);
-    for (std::size_t i = 0; i < n; ++i) to[i * step] += derivative_times(by[i], from[i]);
+/// The tangent of a result from that of an operand, and from the derivatives of the result, or of
+/// its real and its imaginary part.
+struct PushedTangent : Elementwise<R(R, R), R(C, C), C(R, R, R), C(C, C, C)> {
+    XGRAD_INLINE auto value(auto d, auto t) const { return guarded_product(d, t); }
+    XGRAD_INLINE auto value(auto d_re, auto d_im, auto t) const {
+        return simd::ComplexBatch(guarded_product(d_re, t), guarded_product(d_im, t));
+    }
+};
+/// The gradient of an operand from that of a result, and from the same derivatives.
+struct PulledGradient : Elementwise<R(R, R), C(C, R), R(R, R, C), C(C, C, C)> {
+    XGRAD_INLINE auto value(auto d, auto g) const { return guarded_product(d, g); }
+    XGRAD_INLINE auto value(auto d_re, auto d_im, auto g) const {
+        return guarded_product(d_re, g.re) + guarded_product(d_im, g.im);
+    }
+};
+
+/// A rule, which has no members, on operands of precision P: only its values.
+template <class Rule, class P, class... T> KernelTable values_of() {
+    KernelTable table{};
+    table.operand_count = sizeof...(T);
+    table.value = &run_block<Expression<Rule, Slot<T>...>, Pass::value>;
+    table.lanes = simd::Batch<P>::width;
+    return table;
 }
-/// to = d g for n elements: the gradient of an operand of type D from that of a real result, or of
-/// one part of a complex one.
-template <class D, class P>
-void add_multiples(void* to, void const* d, void const* g, std::size_t n, std::size_t step) {
-    auto* const x = static_cast<P*>(to);
-    auto const *const by = static_cast<P const*>(d), *const factor = static_cast<P const*>(g);
-    constexpr std::size_t parts = sizeof(D) / sizeof(P);
-    if constexpr (parts == 1)
-        if (step == 1)
-            return map_run(
-                x, n,
-                [](auto sum, auto a, auto b)
-                    XGRAD_LAMBDA_INLINE { return sum + derivative_times(a, b); },
-                x, by, factor);
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t part = 0; part < parts; ++part)
-            x[parts * i + part] += derivative_times(by[parts * i + part], factor[i * step]);
-}
-using Products = void (*)(void* to, void const* d, void const* by, std::size_t n, std::size_t step);
-XGRAD_LAZY Products products_of(bool is_complex, bool is_double) {
-    if (is_complex)
-        return is_double ? &add_products<std::complex<double>, double>
-                         : &add_products<std::complex<float>, float>;
-    return is_double ? &add_products<double, double> : &add_products<float, float>;
-}
-XGRAD_LAZY Products multiples_of(bool is_complex, bool is_double) {
-    if (is_complex)
-        return is_double ? &add_multiples<std::complex<double>, double>
-                         : &add_multiples<std::complex<float>, float>;
-    return is_double ? &add_multiples<double, double> : &add_multiples<float, float>;
+template <class P>
+KernelTable product_table(bool pushes, bool is_complex_operand, bool is_complex_result) {
+    using Z = std::complex<P>;
+    if (is_complex_operand && is_complex_result)
+        return pushes ? values_of<PushedTangent, P, Z, Z, Z>()
+                      : values_of<PulledGradient, P, Z, Z, Z>();
+    if (is_complex_operand)
+        return pushes ? values_of<PushedTangent, P, Z, Z>() : values_of<PulledGradient, P, Z, P>();
+    if (is_complex_result)
+        return pushes ? values_of<PushedTangent, P, P, P, P>()
+                      : values_of<PulledGradient, P, P, P, Z>();
+    return pushes ? values_of<PushedTangent, P, P, P>() : values_of<PulledGradient, P, P, P>();
 }
 
 XGRAD_LAZY_BODY Shape batch_shape(std::size_t directions, Shape const& shape) {
@@ -30852,155 +30616,95 @@ XGRAD_LAZY_BODY std::size_t directions_of(
     return 0;
 }
 
-XGRAD_LAZY_BODY LocalJacobian::LocalJacobian(FusedNode const& node, AnyArray const* const* values,
-    AnyArray const* result, OperandMask operands, AnyArray const* into, double factor)
+XGRAD_LAZY_BODY LocalJacobian::LocalJacobian(
+    FusedNode const& node, OperandMask operands, AnyArray const* into)
     : node_(node), kernels_(node.table().kernels), targets_(node.gradients().only(operands)),
       is_complex_(xgrad::is_complex(node.table().result_type.dtype)),
-      is_double_(kernels_.result->tile_element == (is_complex_ ? 16 : 8)),
       derivatives_(2 * kernels_.operand_count) {
     for (std::size_t k = 0; into && k < kernels_.operand_count; ++k) derivatives_[2 * k] = into[k];
-    compute(values, result, false, factor);
-    if (is_complex_ && !into) compute(values, result, true, factor);
+    compute(false);
+    if (is_complex_ && !into) compute(true);
 }
 
-XGRAD_LAZY_BODY bool LocalJacobian::is_complex_operand(std::size_t k) const {
-    return xgrad::is_complex(node_.table().operand_types[k]->dtype);
-}
-
-XGRAD_LAZY_BODY void LocalJacobian::compute(
-    AnyArray const* const* values, AnyArray const* result, bool imaginary, double factor) {
-    KernelLayout const layout{kernels_.operand_count};
-    std::size_t const n = kernels_.operand_count;
-    alignas(16) std::byte grad_output[16] = {};
-    AnyArray unit{AnyArray::Number()}; // factor or i, for all elements
-    unit.data = grad_output;
-    auto const set = [&]<class P>(P one) { reinterpret_cast<P*>(grad_output)[imaginary] = one; };
-    kernels_.result->element == (is_complex_ ? 16 : 8) ? set(factor)
-                                                       : set(static_cast<float>(factor));
-    NdLoop loop(node_.space(), layout.total());
-    for (std::size_t k = 0; k < n; ++k)
-        loop.add(k, node_.is_read(k) ? input_operand(*values[k], *kernels_.operand[k])
-                                     : absent_input(*kernels_.operand[k]));
-    loop.add(layout.grad_output(), input_operand(unit, *kernels_.result));
-    if (result) loop.add(layout.saved_result(), input_operand(*result, *kernels_.result));
-    for (std::size_t k = 0; k < n; ++k) {
+XGRAD_LAZY_BODY void LocalJacobian::compute(bool imaginary) {
+    auto const* const sum = node_.sum();
+    AnyTensor const unit = node_.table().result_type.filled(Shape(), sum ? sum->scale : 1); // or i
+    auto const& one = unit.impl().array;
+    std::size_t const size = node_.table().result_type.size;
+    if (imaginary) std::rotate(one.data, one.data + size / 2, one.data + size);
+    KernelCall call(
+        kernels_, node_.expression_object(), Pass::gradient, node_.space(), node_.count());
+    call.differentiate(targets_);
+    node_.bind_saved(call);
+    call.bind(call.layout.grad_output(), one);
+    for (std::size_t k = 0; k < kernels_.operand_count; ++k) {
         if (!targets_.makes_gradient(k)) continue;
-        auto const& info = *kernels_.operand[k];
         auto& d = derivatives_[2 * k + imaginary];
-        if (!d.defined()) d = AnyArray(node_.space(), info.element);
-        loop.add(layout.gradients() + k, output_operand(d, info));
+        if (!d.defined()) d = AnyArray(node_.space(), kernels_.operand[k]->element);
+        call.bind(call.layout.gradients() + k, d);
     }
-    auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
-        KernelBlock block{
-            node_.expression_object(), at, count, Pass::gradient, facts.constant, &targets_};
-        run_kernel(kernels_, kernels_.gradient, block);
-    };
-    loop.run(loop_body(body));
+    call.run();
+}
+
+XGRAD_LAZY_BODY AnyTensor LocalJacobian::multiply(
+    bool pushes, std::size_t k, AnyArray const& by, Shape const& shape) const {
+    auto const &operand = *kernels_.operand[k], &result = *kernels_.result;
+    auto const& type = *node_.table().operand_types[k];
+    std::size_t const directions = by.shape[0], dims = node_.space().size(),
+                      parts = is_complex_ ? 2 : 1;
+    bool const is_complex_operand = xgrad::is_complex(type.dtype);
+    KernelTable table = operand.tile_element == (is_complex_operand ? 16 : 8)
+                            ? product_table<double>(pushes, is_complex_operand, is_complex_)
+                            : product_table<float>(pushes, is_complex_operand, is_complex_);
+    ElementType const* types[] = {&operand, &operand, &operand};
+    if (!pushes) types[parts] = &result;
+    table.operand = types;
+    table.written = pushes ? &result : &operand;
+    table.in_place = operand.in_place && result.in_place;
+    AnyTensor product(TensorImpl::make(
+        pushes ? node_.table().result_type : type, batch_shape(directions, shape)));
+    auto& to = product.impl().array;
+    to = aligned_batch(std::move(to), dims);
+    Shape const space = batch_shape(directions, node_.space());
+    AnyArray const aligned = aligned_batch(by, dims);
+    KernelCall call(table, zero_buffer.elements, Pass::value, space, numel(space));
+    for (std::size_t part = 0; part < parts; ++part) call.bind(part, derivatives_[2 * k + part]);
+    call.bind(parts, aligned);
+    call.bind(call.layout.result(), to);
+    call.run();
+    return product;
 }
 
 XGRAD_LAZY_BODY AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangents) const {
-    struct Term {
-        std::size_t operand;
-        Products products;
-    };
-    auto const& type = node_.table().result_type;
-    std::size_t const directions = directions_of(node_, tangents), dims = node_.space().size();
-    std::size_t const parts = is_complex_ ? 2 : 1;
-    CachedVector<Term> terms;
-    CachedVector<AnyArray> arrays;
-    for (std::size_t k = 0; k < kernels_.operand_count; ++k)
-        if (targets_.makes_gradient(k) && tangents[node_.edge_of(k)].defined()) {
-            terms.push_back({k, products_of(is_complex_operand(k), is_double_)});
-            arrays.push_back(aligned_batch(tangents[node_.edge_of(k)].impl().array, dims));
-        }
     auto const* const sum = node_.sum();
-    auto const& info = *kernels_.result;
-    AnyArray y =
-        sum ? zeroed(batch_shape(directions, sum->reduced(node_.space(), true)), info.wide_element)
-            : AnyArray(batch_shape(directions, node_.space()), info.element);
-    NdLoop loop(batch_shape(directions, node_.space()), terms.size() * (1 + parts) + 1);
-    std::size_t next = 0;
-    loop.add(next++, sum ? sum_operand(y, info) : output_operand(y, info));
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-        std::size_t const k = terms[i].operand;
-        for (std::size_t part = 0; part < parts; ++part)
-            loop.add(next++, input_operand(derivatives_[2 * k + part], *kernels_.operand[k]));
-        loop.add(next++, input_operand(arrays[i], *kernels_.operand[k]));
+    AnyTensor y;
+    for (std::size_t k = 0; k < kernels_.operand_count; ++k) {
+        if (!targets_.makes_gradient(k) || !tangents[node_.edge_of(k)].defined()) continue;
+        auto const part = multiply(true, k, tangents[node_.edge_of(k)].impl().array,
+            sum ? sum->reduced(node_.space(), true) : node_.space());
+        if (y.defined()) node_.table().result_type.add_in_place(y, part);
+        else y = part;
     }
-    auto body = [&](void* const* at, std::size_t count, LoopFacts) {
-        std::memset(at[0], 0, count * info.tile_element);
-        auto const* in = at + 1;
-        for (auto const& term : terms) {
-            for (std::size_t part = 0; part < parts; ++part)
-                term.products(static_cast<std::byte*>(at[0]) + part * info.tile_element / 2,
-                    in[part], in[parts], count, parts);
-            in += parts + 1;
-        }
-    };
-    loop.run(loop_body(body));
-    if (sum) {
-        if (sum->scale != 1) info.scale(y, sum->scale);
-        info.narrow(y);
-        y.reshape(batch_shape(directions, sum->reduced(node_.space(), sum->keeps_dims)));
-    }
-    return AnyTensor(TensorImpl::make(type, std::move(y)));
+    if (sum)
+        y.impl().array.reshape(
+            batch_shape(y.shape()[0], sum->reduced(node_.space(), sum->keeps_dims)));
+    return y;
 }
 
 XGRAD_LAZY_BODY void LocalJacobian::pull(
     AnyTensor const& gradients, std::span<AnyTensor> results) const {
-    struct Term {
-        std::size_t operand;
-        Products products;
-        AnyArray gradient;
-    };
-    std::size_t const directions = gradients.shape()[0], dims = node_.space().size();
-    std::size_t const parts = is_complex_ ? 2 : 1;
     auto const* const sum = node_.sum();
     AnyArray g = gradients.impl().array;
     if (sum) {
-        if (sum->scale != 1) g = gradients.impl().type->scaled(gradients, sum->scale).impl().array;
         if (!g.contiguous) g = gradients.impl().type->copy(gradients).impl().array;
-        g.reshape(batch_shape(directions, sum->reduced(node_.space(), true)));
+        g.reshape(batch_shape(g.shape[0], sum->reduced(node_.space(), true)));
     }
-    CachedVector<Term> terms;
     for (std::size_t k = 0; k < kernels_.operand_count; ++k) {
         if (!targets_.makes_gradient(k)) continue;
-        auto const& info = *kernels_.operand[k];
-        bool const sums = node_.is_broadcast(k);
-        auto const shape = batch_shape(directions, node_.operand_shape(k));
-        terms.push_back({k, multiples_of(is_complex_operand(k), is_double_),
-            aligned_batch(
-                sums ? zeroed(shape, info.wide_element) : AnyArray(shape, info.element), dims)});
-    }
-    NdLoop loop(batch_shape(directions, node_.space()), terms.size() * (1 + parts) + 1);
-    std::size_t next = 0;
-    loop.add(next++, input_operand(g, *kernels_.result));
-    for (auto const& term : terms) {
-        auto const& info = *kernels_.operand[term.operand];
-        for (std::size_t part = 0; part < parts; ++part)
-            loop.add(next++, input_operand(derivatives_[2 * term.operand + part],
-                                 *kernels_.operand[term.operand]));
-        loop.add(next++, node_.is_broadcast(term.operand) ? sum_operand(term.gradient, info)
-                                                          : output_operand(term.gradient, info));
-    }
-    auto body = [&](void* const* at, std::size_t count, LoopFacts) {
-        auto const* in = at + 1;
-        for (auto const& term : terms) {
-            std::memset(in[parts], 0, count * kernels_.operand[term.operand]->tile_element);
-            for (std::size_t part = 0; part < parts; ++part)
-                term.products(in[parts], in[part],
-                    static_cast<std::byte const*>(at[0]) + part * kernels_.result->tile_element / 2,
-                    count, parts);
-            in += parts + 1;
-        }
-    };
-    loop.run(loop_body(body));
-    for (auto& term : terms) {
-        std::size_t const k = term.operand;
-        if (node_.is_broadcast(k)) kernels_.operand[k]->narrow(term.gradient);
-        term.gradient.reshape(batch_shape(directions, node_.operand_shape(k)));
-        add_to(results[node_.edge_of(k)],
-            AnyTensor(TensorImpl::make(*node_.table().operand_types[k], std::move(term.gradient))));
+        auto const& shape = node_.operand_shape(k);
+        auto const gradient = multiply(false, k, g, shape);
+        gradient.impl().array.reshape(batch_shape(g.shape[0], shape));
+        add_to(results[node_.edge_of(k)], gradient);
     }
 }
 
@@ -31084,7 +30788,6 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
         }
         slot[k] = slot[first];
     }
-    reads_all = read == (OperandMask{1} << n) - 1;
     auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
     edges_at = saved_tensors() * sizeof(SavedTensor);
     expression_at = aligned(edges_at + edges * sizeof(Edge));
@@ -31336,9 +31039,11 @@ XGRAD_FUNCTION AnyTensor record_flat(
         in.same_shape && in.arrays[0]->contiguous
             ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
             : TensorImpl::make(table.result_type, in.space(), own_block));
-    auto const& out = result.impl().array;
-    evaluate_into(
-        table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
+    auto const& out = result.handle()->array;
+    KernelCall call(table.kernels, expression, Pass::value, out.shape, out.numel);
+    call.bind_operands(in.arrays, in.contiguous);
+    call.bind(call.layout.result(), out);
+    call.run();
     if (in.plan)
         result.handle()->grad_fn = FusedNode::make(expression, operands, in, nullptr, result);
     return result;
@@ -31349,27 +31054,27 @@ XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable
     bool keepdims, bool mean) {
     BoundOperands const in(table, expression, operands, false);
     auto const& space = in.space();
+    double const count = static_cast<double>(in.count());
+    SumOver sum{mean ? std::string_view("Mean") : std::string_view("Sum"), {}};
     if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in)) {
-        SumOver const full{
-            sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
-        auto node = FusedNode::make(expression, operands, in, &full, AnyTensor());
-        AnyTensor result =
-            real_scalar(table.result_type, static_cast<FusedNode&>(*node).sum_at_once(in));
+        sum.kernel = kernel;
+        if (mean) sum.scale = 1 / count;
+        auto node = FusedNode::make(expression, operands, in, &sum, AnyTensor());
+        double const total = static_cast<FusedNode&>(*node).sum_at_once(in);
+        AnyTensor result = real_scalar(table.result_type, total);
         result.handle()->grad_fn = std::move(node);
         return result;
     }
-    SumOver sum{
-        sum_name(mean), over ? normalize_axes(operation, *over, space) : all_axes(space.size())};
-    AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1),
-        table.result.wide_element);
-    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
-    auto const target = sum_operand(sums, table.result);
-    if (sums.numel) evaluate_into(table.kernels, expression, in.arrays, space, target);
-    if (mean) table.result.scale(sums, sum.scale);
-    table.result.narrow(sums);
+    sum.axes = over ? normalize_axes(operation, *over, space) : all_axes(space.size());
     sum.keeps_dims = keepdims;
-    if (!keepdims) sums.reshape(over ? reduced_shape(space, sum.axes, false) : Shape());
-    AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
+    AnyTensor result(TensorImpl::make(table.result_type, sum.reduced(space, true), in.plan));
+    auto& sums = result.handle()->array;
+    if (mean) sum.scale = static_cast<double>(sums.numel) / count;
+    KernelCall call(table.kernels, expression, Pass::value, space, in.count());
+    call.bind_operands(in.arrays);
+    call.bind(call.layout.result(), sums, sum.scale);
+    call.run();
+    if (!keepdims) sums.reshape(sum.reduced(space, false));
     if (in.plan) result.impl().grad_fn = FusedNode::make(expression, operands, in, &sum, result);
     return result;
 }
@@ -31414,6 +31119,80 @@ XGRAD_FUNCTION AnyArray SumOver::spread(AnyTensor const& gradient, Shape const& 
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_TABLE_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
+
+// ======== xgrad/impl/tensor/shared_writes.ipp
+// Bodies of shared_writes.hpp.
+
+#ifdef XGRAD_WARN_ON_SHARED_WRITES
+
+#    include <set>
+#    include <thread>
+#    include <unordered_map>
+
+namespace xgrad::detail {
+
+/// The Tensors of the program, each with its thread: one that belongs to another thread is not
+/// read.
+struct HandleList {
+    std::mutex mutex;
+    std::unordered_map<AnyTensor const*, std::thread::id> threads;
+    std::set<std::vector<void*>> known_stacks;
+    std::set<std::string> known_places;
+
+    /// Never destroyed: tensors of static storage duration are destroyed later.
+    static HandleList& all() {
+        static HandleList& list = *new HandleList;
+        return list;
+    }
+    std::size_t count(TensorImpl const* t) const {
+        auto const here = std::this_thread::get_id();
+        return static_cast<std::size_t>(std::ranges::count_if(threads, [&](auto const& entry) {
+            return entry.second == here && entry.first->handle().get() == t;
+        }));
+    }
+};
+
+XGRAD_LAZY_BODY void add_handle(AnyTensor const* handle) noexcept {
+    auto& list = HandleList::all();
+    std::lock_guard const lock(list.mutex);
+    list.threads.insert_or_assign(handle, std::this_thread::get_id());
+}
+
+XGRAD_LAZY_BODY void remove_handle(AnyTensor const* handle) noexcept {
+    auto& list = HandleList::all();
+    std::lock_guard const lock(list.mutex);
+    list.threads.erase(handle);
+}
+
+XGRAD_LAZY_BODY void check_shared_write(AnyTensor const& t, std::string_view operation) {
+    if (t.handle()->refs.load() < 2 || t.is_view() || (t.is_leaf() && t.requires_grad())) return;
+    auto& list = HandleList::all();
+    std::string place;
+    {
+        std::lock_guard const lock(list.mutex);
+        auto const handles = list.count(t.handle().get());
+        if (handles < 2) return;
+        auto frames = call_stack();
+        frames.resize(std::min<std::size_t>(frames.size(), 16));
+        if (!list.known_stacks.insert(frames).second) return;
+        place = call_stack_texts({frames})[0]; // "\n    file:line, in function" for each function
+        if (auto const end = place.find('\n', 1); end != std::string::npos) place.resize(end);
+        if (place.find(", in ") == std::string::npos) place = "an unknown place (compile with -g)";
+        else if (!list.known_places.insert(std::string(operation) + place).second) return;
+    }
+    warn(operation, ": the change in place of ", describe(t),
+        " is seen through another Tensor, too, which refers to the same elements: a copy, as in "
+        "`old = x`, a by-value parameter or a capture, is no copy of the elements here. Write "
+        "x.clone() where one is meant. Changed in: ",
+        place);
+}
+
+} // namespace xgrad::detail
+
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_STATE_DICT_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_STATE_DICT_IPP
 
