@@ -318,7 +318,8 @@ std::optional<Fault> try_program(Program const& p, Counts& counts) {
         check(p, counts);
     } catch (Failed const& failed) { return failed.fault; } catch (std::exception const& error) {
         std::string const what = error.what();
-        for (auto const* limit : {"there are derivatives up to the", "once_differentiable"})
+        for (auto const* limit : {"there are derivatives up to the", "once_differentiable",
+                 "does not depend on its argument"})
             if (what.find(limit) != what.npos) {
                 ++counts.limits;
                 return std::nullopt;
