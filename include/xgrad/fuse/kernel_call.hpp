@@ -80,12 +80,12 @@ public:
     }
 
 private:
-    /// An argument that is not plain. Sums, of so many bytes, are made in a wider type where the
-    /// array is `narrow`, and finished after the pass.
+    /// An argument that is not plain. A sum is accumulated in a wider type where there is one, and
+    /// is written, times a factor, after the pass.
     struct Other {
         std::size_t argument;
         LoopOperand operand;
-        std::byte* sums_of; // null where nothing is summed
+        std::byte* sums_of; // the elements of the array of a sum; else null
         double factor;
     };
     static constexpr std::size_t max_arguments = KernelLayout{max_operands}.total();
