@@ -535,7 +535,6 @@ public:
     GradientTargets const& gradients() const noexcept { return plan_.gradients; }
     OperandMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
-    OperandMask read() const noexcept { return plan_.read; }
     bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
     bool saves_result() const noexcept { return plan_.saves_result; }

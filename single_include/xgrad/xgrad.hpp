@@ -9760,12 +9760,12 @@ public:
     }
 
 private:
-    /// An argument that is not plain. Sums, of so many bytes, are made in a wider type where the
-    /// array is `narrow`, and finished after the pass.
+    /// An argument that is not plain. A sum is accumulated in a wider type where there is one, and
+    /// is written, times a factor, after the pass.
     struct Other {
         std::size_t argument;
         LoopOperand operand;
-        std::byte* sums_of; // null where nothing is summed
+        std::byte* sums_of; // the elements of the array of a sum; else null
         double factor;
     };
     static constexpr std::size_t max_arguments = KernelLayout{max_operands}.total();
@@ -25076,7 +25076,6 @@ public:
     GradientTargets const& gradients() const noexcept { return plan_.gradients; }
     OperandMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
-    OperandMask read() const noexcept { return plan_.read; }
     bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
     bool saves_result() const noexcept { return plan_.saves_result; }
