@@ -316,6 +316,22 @@ struct CubeByNumbers : xg::Function<CubeByNumbers> {
     }
 };
 
+/// a * b, which computes only the gradients that are needed.
+struct Times : xg::Function<Times> {
+    using Saved = std::tuple<D, D>;
+    static D forward(Context& ctx, D const& a, D const& b) {
+        ctx.save_for_backward(a, b);
+        return a * b;
+    }
+    static std::tuple<D, D> backward(Context& ctx, D const& g) {
+        auto const [a, b] = ctx.saved_tensors();
+        D of_a, of_b;
+        if (ctx.needs_input_grad(0)) of_a = g * b;
+        if (ctx.needs_input_grad(1)) of_b = g * a;
+        return {of_a, of_b};
+    }
+};
+
 struct Wrong : xg::Function<Wrong> {
     static D forward(Context&, D const& x) { return 2. * x; }
     static D backward(Context&, D const& g) { return 2. * g; }
@@ -351,6 +367,23 @@ TEST_CASE("a Function's jvp is used; without one its backward is differentiated"
                          },
                          x, v),
               {-std::sin(1.), -10. * std::sin(2.)}) == "");
+}
+
+TEST_CASE("a derivative in a backward pass is not limited to what that pass needs") {
+    auto const f = [](D const& a) { return Times::apply(sin(a), cos(a)); };
+    D const x({0.3, -0.7}, xg::requires_grad), v({1., 10.});
+    D const along({std::cos(0.6), 10. * std::cos(-1.4)});
+    D found;
+    D y = 2. * x;
+    y.register_hook([&](D const&) { found = push(f, D({0.3, -0.7}), v); });
+    sum(y).backward();
+    CHECK(difference(found, along) == "");
+
+    // a function under checkpoint() is called again in the backward pass
+    auto const g = [&](D const& a) { return xg::linearize(f, a).second(v); };
+    auto const second =
+        xg::grad([&](D const& a) { return sum(xg::checkpoint(g, a)); }, D({0.3, -0.7}));
+    CHECK(difference(second, {-2. * std::sin(0.6), -20. * std::sin(-1.4)}) == "");
 }
 
 TEST_CASE("errors of jvp") {

@@ -115,6 +115,8 @@ XGRAD_LAZY_BODY void put_tangent(
 
 XGRAD_LAZY_BODY void push_transposed(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    // a backward pass that runs around this one does not say which inputs need a gradient here
+    ScopedValue<GraphTask*> const by_itself(current_pass, nullptr);
     LocalGraph graph;
     std::vector<std::size_t> defined;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
