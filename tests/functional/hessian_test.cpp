@@ -190,3 +190,23 @@ TEST_CASE("a tensor hook in the function: hvp has the derivative of the gradient
     CHECK(calls == 2);
     CHECK(difference(xg::hessian(f, x), {{40. * 9, 0.}, {0., 40.}}) == "");
 }
+
+TEST_CASE("a Hessian that is recorded is finite where the convention for a gradient is 0") {
+    D const x({0., 0.6});
+    auto const second = [&](auto const& f) { // of a sum over elements, at each element
+        auto const of_sum = [&](D const& p) { return sum(f(p)); };
+        D const plain = xg::hessian(of_sum, x);
+        D const recorded = xg::hessian(of_sum, x.clone().requires_grad_(), {.create_graph = true});
+        CHECK(difference(recorded, plain, 1e-15) == "");
+        return plain;
+    };
+    auto const z = [](D const& p) { return Z(xg::complex(p, 0.5 * p)); };
+    auto const argument = [&](D const& p) { return angle(z(p)) * abs2(z(p)); };
+    CHECK(difference(second(argument), {{0., 0.}, {0., 2.5 * std::atan(0.5)}}, 1e-12) == "");
+    auto const phase = [&](D const& p) { return real(sgn(z(p)) * abs2(z(p))); };
+    CHECK(difference(second(phase), {{0., 0.}, {0., 2. * std::sqrt(1.25)}}, 1e-12) == "");
+    auto const power = [&](D const& p) { return xg::norm(z(p), 1.5) * sum(p); };
+    // |z|_1.5 = sqrt(1.25) |p| where the other element is 0
+    auto const slope = std::sqrt(1.25);
+    CHECK(difference(second(power), {{0., slope}, {slope, 2. * slope}}, 1e-12) == "");
+}

@@ -63,7 +63,7 @@ struct Sgn : Elementwise<C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sgn(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const {
         auto const r = abs(x);
-        auto const h = where(r == 0, 0, 0.5 * reciprocal(r));
+        auto const h = where(r == 0, 0, 0.5 * reciprocal(where(r == 0, 1, r)));
         return wirtinger{h, -(h * y * y)};
     }
 };
@@ -88,7 +88,7 @@ struct Angle : Transcendental<R(R), R(C)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
         if constexpr (detail::is_real_value<decltype(x)>) return nothing;
         else {
-            auto const w = where(x == 0, 0, reciprocal(conj(x)));
+            auto const w = where(x == 0, 0, reciprocal(where(x == 0, 1, conj(x))));
             return gradient{complex(-imag(w), real(w))};
         }
     }

@@ -73,7 +73,7 @@ struct AbsPower : Elementwise<R(R), R(C)> {
     auto value(auto x) const { return pow(abs(x), p); }
     auto partial(wrt<0>, auto, auto x) const {
         auto const r = abs(x);
-        return gradient{where(r == 0, 0, p * pow(r, p - 1)) * sgn(x)};
+        return gradient{where(r == 0, 0, p * pow(where(r == 0, 1, r), p - 1)) * sgn(x)};
     }
 };
 
