@@ -54,6 +54,31 @@ private:
     XGRAD_LAZY Evaluation evaluation() const;
 };
 
+/// f(inputs), and the gradients of the inputs where v, or 1, is that of the outputs.
+template <class F, class X, class... V>
+auto value_and_gradients(
+    std::string_view name, F& f, X const& inputs, TransformOptions const& options, V const&... v) {
+    using Of = Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool is_real = sizeof...(V) != 0 || Of::returns_real,
+                       fits = (std::same_as<structure<V>, structure<typename Of::Result>> && ...);
+        static_assert(is_real, "value_and_grad, and vjp without a vector v: the function must "
+                               "return a single tensor of real numbers");
+        static_assert(fits,
+            "vjp: v must have the structure and the scalar types of what the function returns");
+        if constexpr (is_real && fits)
+            return Of::value_and(name, f, inputs, options,
+                [&](auto const& e, auto products, auto const&, auto const& out) {
+                    if constexpr (sizeof...(V) == 0) vector_jacobian_product(e, {}, products);
+                    else {
+                        auto const& vector = (StructureOf<V>::make(v), ...);
+                        check_sizes("vjp", vector, out);
+                        vector_jacobian_product(e, erased(vector), products);
+                    }
+                });
+    }
+}
+
 } // namespace detail
 
 /// f(inputs), and v^T J for the Jacobian J of f: the gradients of the inputs where v is that of the
@@ -63,53 +88,18 @@ private:
 /// z); of a holomorphic f, v conj(f').
 template <class F, class X, detail::StructureLike V>
 auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        constexpr bool v_fits =
-            std::same_as<detail::structure<V>, detail::structure<typename Of::Result>>;
-        static_assert(v_fits,
-            "vjp: v must have the structure and the scalar types of what the function returns");
-        if constexpr (v_fits) {
-            return Of::value_and("vjp", f, inputs, options,
-                [&](auto const& e, auto products, auto const&, auto const& out) {
-                    detail::structure<V> const vector(detail::StructureOf<V>::make(v));
-                    detail::check_sizes("vjp", vector, out);
-                    detail::vector_jacobian_product(e, detail::erased(vector), products);
-                });
-        }
-    }
+    return detail::value_and_gradients("vjp", f, inputs, options, v);
 }
 /// For an f that returns a real scalar: v is 1.
 template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        constexpr bool is_real = Of::returns_real;
-        static_assert(is_real, "vjp: the vector v can only be left out for a function that returns "
-                               "a single tensor of real numbers");
-        if constexpr (is_real)
-            return Of::value_and("vjp", f, inputs, options,
-                [](auto const& e, auto products, auto const&, auto const&) {
-                    detail::vector_jacobian_product(e, {}, products);
-                });
-    }
+    return detail::value_and_gradients("vjp", f, inputs, options);
 }
-
 /// f(inputs), a real scalar, and its gradients with respect to all inputs, in their structure.
 /// `inputs` is a Tensor or a std::tuple of tensors. The gradient for a complex input is df/dRe z +
 /// i df/dIm z.
 template <class F, class X>
 auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        constexpr bool is_real = Of::returns_real;
-        static_assert(
-            is_real, "value_and_grad: the function must return a single tensor of real numbers");
-        if constexpr (is_real)
-            return Of::value_and("value_and_grad", f, inputs, options,
-                [](auto const& e, auto products, auto const&, auto const&) {
-                    detail::vector_jacobian_product(e, {}, products);
-                });
-    }
+    return detail::value_and_gradients("value_and_grad", f, inputs, options);
 }
 
 /// Options of grad(f).
