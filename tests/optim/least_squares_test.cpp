@@ -390,11 +390,19 @@ TEST_CASE("errors of least_squares") {
         }
     // a derivative that is 0 at the start is one
     CHECK(xg::least_squares([](D const& y) { return D(1. + y * y); }, D({0.})).success);
-    CHECK_THROWS_WITH_AS(xg::least_squares([](D const& y) { return D(1. + y * y); }, D({0.}),
-                             {.method = "gauss_newton"}),
-        "least_squares: the Jacobian has rank 0 for 1 parameters, so that the step of gauss_newton "
-        "is not determined: take method lm",
-        xg::Error);
+    for (auto const* solver : {"qr", "cholesky", "cg"})
+        CHECK_THROWS_WITH_AS(xg::least_squares([](D const& y) { return D(1. + y * y); }, D({0.}),
+                                 {.method = "gauss_newton", .linear_solver = solver}),
+            "least_squares: the Jacobian has rank 0 for 1 parameters, so that the step of "
+            "gauss_newton is not determined: take method lm",
+            xg::Error);
+    // a gradient that is 0 is no Jacobian that is 0
+    CHECK(xg::least_squares(
+        [](D const& y) {
+            return D(y(0) - D({-1., 1.}));
+        },
+        D({0.}), {.method = "gauss_newton", .linear_solver = "cg"})
+              .success);
     CHECK_THROWS_WITH_AS(xg::least_squares(f, x, {.lower = 1.}),
         "least_squares: a parameter starts at 0, outside of its bounds 1 and inf", xg::Error);
     CHECK_THROWS_WITH_AS(

@@ -236,9 +236,16 @@ public:
     std::vector<double> residual;    // r
     std::span<std::size_t const> at; // the numbers of x that d changes
 
+    /// False where J is 0, as is its product with any direction then.
     bool solve(double, std::span<double const> D, std::span<double> d) override {
-        return solve_within(std::numeric_limits<double>::infinity(), D, d);
+        solve_within(std::numeric_limits<double>::infinity(), D, d);
+        if (squared_norm(d.data(), d.size()) > 0) return true;
+        for (std::size_t i = 0; i < d.size(); ++i) d[i] = std::cos(78.233 * static_cast<double>(i));
+        bool const is_regular = squared_image(d) > 0;
+        std::ranges::fill(d, 0.);
+        return is_regular;
     }
+    std::pair<std::size_t, std::size_t> rank() const override { return {0, at.size()}; }
     /// Stops where |D d| is the radius (Steihaug and Toint): d is longer in each iteration.
     bool solve_within(double radius, std::span<double const> D, std::span<double> d) {
         std::size_t const n = d.size(), m = residual.size();
