@@ -435,6 +435,12 @@ TEST_CASE("What minimize refuses") {
         doctest::Contains("minimize: the point of shape [2, 2] is not on "
                           "HermitianPositiveDefinite: linalg.cholesky: "),
         xg::Error);
+    CHECK_THROWS_WITH_AS(
+        xg::minimize(sum_of_squares, D({{1., 2.}, {2., 1.}}), xg::on(xg::SpecialOrthogonal())),
+        doctest::Contains("the point of shape [2, 2] is not on SpecialOrthogonal: "), xg::Error);
+    CHECK_THROWS_WITH_AS(
+        xg::minimize(sum_of_squares, D({{1., 2.}, {2., 1.}}), xg::on(xg::Orthogonal())),
+        doctest::Contains("the point of shape [2, 2] is not on Orthogonal: "), xg::Error);
     CHECK_THROWS_WITH_AS(xg::FixedRank{4}.random(real_like({3, 5})),
         "FixedRank: matrices of shape [3, 5] have no rank 4", xg::ShapeError);
     CHECK_THROWS_WITH_AS(xg::Stiefel().random(real_like({2, 3})),

@@ -69,7 +69,7 @@ struct Unitary : Stiefel {
     template <class X> X random(X const& x) const { return retract(randn_like(x), zeros_like(x)); }
 };
 /// The same of real matrices, by its name.
-using Orthogonal = Unitary;
+struct Orthogonal : Unitary {};
 
 /// Unitary matrices of determinant 1; real ones are rotations.
 struct SpecialUnitary {
@@ -100,7 +100,7 @@ struct SpecialUnitary {
     template <class X> X random(X const& x) const { return retract(randn_like(x), zeros_like(x)); }
 };
 /// The same of real matrices, by its name: rotations.
-using SpecialOrthogonal = SpecialUnitary;
+struct SpecialOrthogonal : SpecialUnitary {};
 
 /// Subspaces: points are matrices with orthonormal columns, [..., n, p], that stand for the space
 /// of their columns. The function has the same value for x and x u with any unitary u.
