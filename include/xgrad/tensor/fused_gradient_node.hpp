@@ -210,9 +210,10 @@ private:
             NoGradGuard const off;
             apply_fused(gradients, results);
         }
-        set_error(name() + ": derivatives of third and higher order, and gradients of forward "
-                           "mode: a program of headers only includes <xgrad/higher_order.hpp> "
-                           "before any other header of xgrad",
+        auto const of = of_.name();
+        set_error(of.substr(0, of.rfind("Backward")) +
+                      ": its derivatives of third order, and gradients of forward mode, need "
+                      "<xgrad/higher_order.hpp>, included before any other header of xgrad",
             edges_, gradients, results);
     }
 
