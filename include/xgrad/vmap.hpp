@@ -157,22 +157,7 @@ auto vmap_call(F& f, VmapOptions const& options, X const&... x) {
                     y, [&](auto const& t) { return unmapped_result<L>(t, options.out_axes); });
             };
             return std::apply(
-                [&]<class... A>(A const&... a) {
-                    if constexpr (std::is_invocable_v<F&, A const&...>)
-                        return result(std::invoke(f, a...));
-                    else {
-                        constexpr bool takes_tensors =
-                            std::is_invocable_v<F&, example_of<A> const&...>;
-                        static_assert(takes_tensors,
-                            "vmap: the function cannot be called with these arguments");
-                        if constexpr (takes_tensors) {
-                            warn_of_loop(
-                                "a function that takes Tensor, and not `auto const&`", *n.count);
-                            return result(loop_examples(f, a...));
-                        }
-                    }
-                },
-                arguments);
+                [&](auto const&... a) { return result(call_with_examples(f, a...)); }, arguments);
         }
     }
 }

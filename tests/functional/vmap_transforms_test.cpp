@@ -242,6 +242,21 @@ TEST_CASE("a function of tensors is looped over with a warning") {
             xg::vmap(of_tensors)(D(some({2, 3, 3})(1)))})));
 }
 
+TEST_CASE("a transform of a function of tensors is looped over, too") {
+    D const x = some({3, 3});
+    auto const of_tensors = [](D const& a) { return D(sum(a * a * a)); };
+    Warnings warnings;
+    CHECK(near(xg::vmap(xg::grad(of_tensors))(x), D(3. * x * x)));
+    REQUIRE(warnings.texts.size() == 1);
+    CHECK(warnings.texts[0] == "vmap: there is no rule for a function that takes Tensor, and not "
+                               "`auto const&`, so that it is called for each of the 3 examples");
+    CHECK(near(xg::vmap(xg::hessian(of_tensors))(x), rows([&](int i) { return diag(6. * x(i)); })));
+    auto const squares = [](D const& a) { return D(a * a); };
+    CHECK(near(xg::vmap(xg::jacobian(squares))(x), rows([&](int i) { return diag(2. * x(i)); })));
+    CHECK(near(
+        xg::vmap([&](auto const& a) { return xg::jvp(squares, a, a).second; })(x), D(2. * x * x)));
+}
+
 TEST_CASE("a rule of the user's") {
     D const x = some({3, 4}), w = some({4, 4});
     auto const rule = [](D const& a, D const& b) {

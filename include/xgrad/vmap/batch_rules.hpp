@@ -249,6 +249,20 @@ template <class F, class... X> auto loop_examples(F& f, X const&... x) {
         " examples");
 }
 
+/// f(x...) for all examples at once; of an f of tensors, for one after the other.
+template <class F, class... X> auto call_with_examples(F& f, X const&... x) {
+    if constexpr (std::is_invocable_v<F&, X const&...>) return std::invoke(f, x...);
+    else {
+        constexpr bool takes_tensors = std::is_invocable_v<F&, example_of<X> const&...>;
+        static_assert(takes_tensors, "vmap: the function cannot be called with these arguments");
+        if constexpr (takes_tensors) {
+            warn_of_loop("a function that takes Tensor, and not `auto const&`",
+                numel(level_sizes(levels_in<std::tuple<X...>>())));
+            return loop_examples(f, x...);
+        } else return std::get<0>(std::tuple<X const&...>(x...)); // was reported
+    }
+}
+
 /// Operations on whole arrays.
 template <class Op, class... X> auto record_on_batched(Op op, X const&... x) {
     using Lv = joined_levels<X...>;

@@ -81,7 +81,7 @@ template <class F, class X> struct BatchedTransform {
     /// f for all examples: its results as tensors.
     auto function() const {
         return [this](auto const&... t) {
-            return map_structure(std::invoke(f, batched<Lv>(materialize(t))...),
+            return map_structure(call_with_examples(f, batched<Lv>(materialize(t))...),
                 [&](auto const& y) { return stacked_over<Lv>(y, sizes); });
         };
     }
