@@ -254,6 +254,21 @@ TEST_CASE("bounds and fixed parameters") {
             CHECK(f.covariance(1.)(0, 0).item() == 0);
         }
     }
+    // A list is a vector, and a std::tuple may have numbers in the place of tensors.
+    auto const list = xg::least_squares(rosenbrock, {-1.2, 1.}, {.upper = {0.5, 10.}});
+    CHECK(list.x(0).item() == 0.5);
+    CHECK(list.x(1).item() == doctest::Approx(0.25).epsilon(1e-10));
+    CHECK_THROWS_WITH_AS(xg::least_squares(rosenbrock, {-1.2, 1.}, {.upper = {0.5, 10., 3.}}),
+        "least_squares: upper has shape [3] for a parameter of shape [2]", xg::ShapeError);
+    CHECK(xg::least_squares(rosenbrock, {-1.2, 0.2}, {.upper = {0.5}}).x(0).item() == 0.5);
+    auto const product = [](D const& a, D const& b) { return D(a * b - 6.); };
+    auto const held =
+        xg::least_squares(product, xg::inputs(D(2.), D(1.)), {.fixed = std::tuple(true, false)});
+    CHECK(std::get<0>(held.x).item() == 2);
+    CHECK(std::get<1>(held.x).item() == doctest::Approx(3));
+    auto const bounded = xg::least_squares(
+        product, xg::inputs(D(2.), D({1., 1.})), {.upper = std::tuple(9, D({2., 1.5}))});
+    CHECK(max(std::get<1>(bounded.x)).item() <= 2);
     // Bounds of complex numbers are those of their parts.
     auto const z = xg::least_squares(
         [](Z const& z) { return z - C(3, 1); }, Z(C(0, 0)), {.lower = -2., .upper = 2.});

@@ -58,12 +58,20 @@ inline constexpr bool has_integers<std::tuple<T...>> = (std::same_as<T, std::int
 } // namespace detail
 
 /// A number for each parameter: one for all of them, or a structure like theirs, in which a tensor
-/// may have the shape of its parameter or that of a number.
+/// may have the shape of its parameter or that of a number. A std::tuple may have numbers in the
+/// place of tensors, and a list {1., 2.} is a vector.
 class ForParameters {
 public:
     ForParameters() = default;
     ForParameters(double number) : tensors_{Tensor<double>(number)}, is_number_(true) {}
     template <detail::StructureLike X> ForParameters(X const& x) : tensors_(detail::erased(x)) {}
+    ForParameters(std::initializer_list<double> numbers)
+        : tensors_{Tensor<double>(numbers)}, is_number_(numbers.size() == 1) {}
+    template <class... X>
+        requires((detail::StructureLike<X> || std::is_arithmetic_v<X>) && ...)
+    ForParameters(std::tuple<X...> const& x)
+        : tensors_(detail::erased(std::apply(
+              [](auto const&... each) { return std::tuple(detail::tensor_input(each)...); }, x))) {}
 
     /// The tensors of the structure, or one tensor with the number; none where nothing is given.
     detail::Tensors const& tensors() const noexcept { return tensors_; }
