@@ -73,6 +73,17 @@ TEST_CASE("A root has the derivatives of the implicit function theorem") {
     CHECK(!solve(t).requires_grad());
 }
 
+TEST_CASE("Numbers are parameters and starts as well") {
+    auto const f = [](D const& x, D const& p) { return x * x - p; };
+    CHECK(allclose(xg::root(f, 1., 9.), D(3.)));
+    CHECK(allclose(xg::root(f, D({1., 1.}), 9), D({3., 3.})));
+    CHECK(
+        allclose(xg::argmin([](D const& x, D const& p) { return square(x - p); }, 1., 2.), D(2.)));
+    CHECK(allclose(
+        xg::fixed_point([](D const& x, D const& p) { return cos(x) * p; }, 1., 0.), D(0.)));
+    CHECK(allclose(xg::linear_solve([](D const& x, D const& p) { return x * p; }, 6., 2.), D(3.)));
+}
+
 TEST_CASE("Kepler's equation") {
     // E - e sin E = M: dE/dM = 1 / (1 - e cos E), dE/de = sin E / (1 - e cos E)
     D const mean = xg::linspace(0.1, 3., 7), eccentricity = xg::linspace(0., 0.9, 7);

@@ -29,8 +29,11 @@ namespace xgrad {
 template <class Step> class StepCallback {
 public:
     StepCallback() = default;
-    template <std::invocable<Step const&> F> StepCallback(F f) {
-        if constexpr (std::same_as<std::invoke_result_t<F&, Step const&>, bool>)
+    template <class F> StepCallback(F f) {
+        constexpr bool fits = std::invocable<F&, Step const&>;
+        static_assert(fits, "callback: it takes one argument, [](auto const& step) { ... }");
+        if constexpr (!fits) return;
+        else if constexpr (std::same_as<std::invoke_result_t<F&, Step const&>, bool>)
             call_ = std::move(f);
         else if (std::function<void(Step const&)> g = std::move(f))
             call_ = [g](Step const& step) { return g(step), true; };

@@ -144,25 +144,29 @@ template <class F, class In> struct CallOf {
     }
 };
 
+/// X is, or has in it, a Batched of vmap().
+template <class X> inline constexpr bool has_batched = EvaluatedAtOnce<X>;
+template <class... X> inline constexpr bool has_batched<std::tuple<X...>> = (has_batched<X> || ...);
+
 /// The types of a function F and its inputs X, checked: if `fits` is false, the compiler has
 /// reported why.
 template <class F, class X> struct CheckedCall {
-    static_assert(StructureLike<X>,
-        "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
     static auto in() {
         if constexpr (StructureLike<X>) return std::type_identity<structure<X>>{};
         else return std::type_identity<std::tuple<>>{};
     }
     using In = typename decltype(in())::type;
-    using Call = CallOf<std::remove_reference_t<F>, In>;
+    using Call =
+        CallOf<std::conditional_t<StructureLike<X>, std::remove_reference_t<F>, void()>, In>;
+    static constexpr bool fits = StructureLike<X> && Call::returns_tensors;
+    using Result = typename Call::Result;
+    static_assert(StructureLike<X>,
+        "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
     static_assert(!StructureLike<X> || Call::takes_inputs,
         "the function cannot be called with these inputs: "
         "it takes a Tensor<T> const& for each of them");
     static_assert(!StructureLike<X> || !Call::takes_inputs || Call::returns_tensors,
         "the function must return a Tensor, an expression, or a std::tuple of such");
-    static constexpr bool fits = StructureLike<X> && Call::returns_tensors;
-
-    using Result = typename Call::Result;
 };
 
 /// The types of a function and its inputs for a transform, whose inputs must be differentiable.
@@ -170,9 +174,11 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
     using In = typename CheckedCall<F, X>::In;
     using Call = typename CheckedCall<F, X>::Call;
     using Result = typename CheckedCall<F, X>::Result;
+    static constexpr bool is_batched = has_batched<std::tuple<In, Result>>;
+    static constexpr bool fits = CheckedCall<F, X>::fits && all_differentiable<In> && !is_batched;
+    static_assert(!is_batched, "vmap: solvers, vjp(f)(x), linearize() have no rule: use looped(f)");
     static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: "
                                           "let the function capture masks and indices");
-    static constexpr bool fits = CheckedCall<F, X>::fits && all_differentiable<In>;
     /// Whether the function returns one tensor, of real numbers.
     static constexpr bool returns_real = [] {
         if constexpr (TensorLike<Result>) return all_real<Result>;

@@ -46,17 +46,19 @@ template <class F, class X, class Theta> struct ImplicitCall {
                                       "Tensor<T> const& for each of their tensors");
     static_assert(!Call::takes_inputs || Call::returns_tensors,
         "the function must return a Tensor, an expression, or a std::tuple of such");
-    static_assert(all_differentiable<X> && all_differentiable<Theta>,
+    static constexpr bool is_batched = has_batched<std::tuple<X, Theta, Result>>;
+    static_assert(!is_batched, "vmap: solvers have no rule: use looped(f)");
+    static_assert(is_batched || (all_differentiable<X> && all_differentiable<Theta>),
         "x and theta must be tensors of real or complex numbers: let the function capture masks "
         "and indices");
-    static constexpr bool fits = Call::takes_inputs && Call::returns_tensors &&
+    static constexpr bool fits = Call::takes_inputs && Call::returns_tensors && !is_batched &&
                                  all_differentiable<X> && all_differentiable<Theta>;
     static constexpr bool returns_x = [] {
-        if constexpr (Call::returns_tensors) return std::same_as<structure<Result>, X>;
+        if constexpr (fits) return std::same_as<structure<Result>, X>;
         else return true; // was reported
     }();
     static constexpr bool returns_real = [] {
-        if constexpr (!Call::returns_tensors) return true; // was reported
+        if constexpr (!fits) return true; // was reported
         else if constexpr (TensorLike<Result>) return all_real<Result>;
         else return false;
     }();
@@ -78,12 +80,17 @@ enum class Equation { of_residual, of_gradient, linear };
 template <Equation equation, class F, class X, class Theta, class Make, class Find>
 auto find_solution(F&& f, X const& start, Theta const& given, Make const& make, Find const& find) {
     constexpr bool returns_number = equation == Equation::of_gradient;
-    static_assert(StructureLike<X>, "x0, or b, is a Tensor or a std::tuple of tensors");
-    if constexpr (StructureLike<X>) {
-        structure<X> const x0(StructureOf<X>::make(start));
-        structure<Theta> const theta(StructureOf<Theta>::make(given));
+    static_assert(TransformInput<X>, "x0, or b, is a Tensor or a std::tuple of tensors");
+    static_assert(!OperandLike<F>,
+        "the first argument is a function; of a matrix A, solve(A, b) of "
+        "<xgrad/linalg.hpp> solves A x = b");
+    if constexpr (!TransformInput<X> || OperandLike<F>) return start; // was reported, as below
+    else {
+        auto const x0 = tensor_input(start);
+        auto const theta = tensor_input(given);
         using Callable = KeptCallable<F>;
-        using Of = ImplicitCall<Callable, structure<X>, structure<Theta>>;
+        using Of = ImplicitCall<Callable, std::remove_const_t<decltype(x0)>,
+            std::remove_const_t<decltype(theta)>>;
         static_assert(returns_number || Of::returns_x,
             "the function must return the structure and the scalar types of x");
         static_assert(!returns_number || Of::returns_real,
@@ -103,7 +110,7 @@ auto find_solution(F&& f, X const& start, Theta const& given, Make const& make, 
             if constexpr (equation == Equation::linear)
                 parameters.insert(parameters.begin(), x.begin(), x.end());
             return with_tensors(x0, as_function_of(p, std::move(solution), parameters));
-        }
+        } else return x0;
     }
 }
 
@@ -117,14 +124,14 @@ auto differentiable_solution(std::shared_ptr<Callable> const& f, ImplicitOptions
     if constexpr (Of::fits && Of::returns_x) {
         auto p = root_problem("implicit", erased_function<Of>(f, x, theta), options, true);
         return with_tensors(x, as_function_of(std::move(p), erased(x), erased(theta), true));
-    }
+    } else return x;
 }
 
 } // namespace detail
 
 /// x with f(x, theta) = 0, near x0, as a function of theta: by Newton's method with a line search.
 /// f takes x and theta, whole or in parts, and returns the structure, shapes and scalar types of x.
-template <class F, class X, detail::StructureLike Theta>
+template <class F, class X, detail::TransformInput Theta>
 auto root(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options = {}) {
     return detail::find_solution<detail::Equation::of_residual>(
         std::forward<F>(f), x0, theta,
@@ -135,10 +142,14 @@ auto root(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options
 template <class F, class X> auto root(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return root(std::forward<F>(f), x0, std::tuple<>(), options);
 }
+/// What fits no function above.
+template <class F>
+    requires(!detail::OperandLike<F>)
+int root(F&&, ...) = delete; // write root(f, x0, inputs(a, b), ImplicitOptions{})
 
 /// x with f(x, theta) = x, near x0, as a function of theta: by Anderson's acceleration of x = f(x).
 /// f returns the structure, shapes and scalar types of x.
-template <class F, class X, detail::StructureLike Theta>
+template <class F, class X, detail::TransformInput Theta>
 auto fixed_point(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options = {}) {
     return detail::find_solution<detail::Equation::of_residual>(
         std::forward<F>(f), x0, theta,
@@ -150,10 +161,14 @@ template <class F, class X>
 auto fixed_point(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return fixed_point(std::forward<F>(f), x0, std::tuple<>(), options);
 }
+/// What fits no function above.
+template <class F>
+    requires(!detail::OperandLike<F>)
+int fixed_point(F&&, ...) = delete; // write fixed_point(f, x0, inputs(a, b), ImplicitOptions{})
 
 /// The x near x0 where f(x, theta), a real number, has its minimum, as a function of theta: by
 /// Newton's method with truncated conjugate gradients and a line search.
-template <class F, class X, detail::StructureLike Theta>
+template <class F, class X, detail::TransformInput Theta>
 auto argmin(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options = {}) {
     return detail::find_solution<detail::Equation::of_gradient>(
         std::forward<F>(f), x0, theta,
@@ -164,10 +179,14 @@ auto argmin(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& optio
 template <class F, class X> auto argmin(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return argmin(std::forward<F>(f), x0, std::tuple<>(), options);
 }
+/// What fits no function above.
+template <class F>
+    requires(!detail::OperandLike<F>)
+int argmin(F&&, ...) = delete; // write argmin(f, x0, inputs(a, b), ImplicitOptions{})
 
 /// x with A(x, theta) = b, as a function of b and theta. The operator A is a function that is
 /// linear in x (over the reals is enough) and returns the structure, shapes and scalar types of b.
-template <class A, class B, detail::StructureLike Theta>
+template <class A, class B, detail::TransformInput Theta>
 auto linear_solve(A&& a, B const& b, Theta const& theta, ImplicitOptions const& options = {}) {
     return detail::find_solution<detail::Equation::linear>(
         std::forward<A>(a), b, theta,
@@ -179,6 +198,10 @@ template <class A, class B>
 auto linear_solve(A&& a, B const& b, ImplicitOptions const& options = {}) {
     return linear_solve(std::forward<A>(a), b, std::tuple<>(), options);
 }
+/// What fits no function above.
+template <class F>
+    requires(!detail::OperandLike<F>)
+int linear_solve(F&&, ...) = delete; // write linear_solve(f, b, inputs(a), ImplicitOptions{})
 
 /// implicit(F)(x, theta...) is x, the solution of F(x, theta...) = 0 that any program found, as a
 /// function of theta. In the place of x there may be a solver: then x is solver(theta...), which is

@@ -145,16 +145,16 @@ LeastSquaresSolution minimize_squares(std::function<ResidualCall(TensorSpan)> co
 
 /// What least_squares() returns, with SciPy's names.
 template <class X, class R> struct LeastSquaresResult {
-    X x;                 // the parameters
-    R fun;               // the residuals there
-    X grad;              // the gradient of the cost, also for fixed parameters
-    double cost;         // half the sum of squared moduli, or of losses
-    double optimality;   // the largest element of the gradient of free parameters
-    std::size_t nfev;    // calls of the residual
-    std::size_t njev;    // Jacobians
-    std::size_t nit;     // steps
-    bool success;        // false where max_nfev, or no further decrease, ended it
-    std::string message; // why it stopped
+    X x;                      // the parameters
+    R fun;                    // the residuals there
+    X grad;                   // the gradient of the cost, also for fixed parameters
+    double cost = 0;          // half the sum of squared moduli, or of losses
+    double optimality = 0;    // the largest element of the gradient of free parameters
+    std::size_t nfev = 0;     // calls of the residual
+    std::size_t njev = 0;     // Jacobians
+    std::size_t nit = 0;      // steps
+    bool success = false;     // false where max_nfev, or no further decrease, ended it
+    std::string message = {}; // why it stopped
 
     /// The covariance of the parameters, s^2 (J^T J)^-1, for residuals whose real numbers are
     /// independent with the variance s^2: the given one, or the sum of squares divided by the
@@ -165,7 +165,7 @@ template <class X, class R> struct LeastSquaresResult {
         return covariance_(variance);
     }
 
-    std::function<Tensor<double>(std::optional<double>)> covariance_; // what covariance() calls
+    std::function<Tensor<double>(std::optional<double>)> covariance_{}; // what covariance() calls
 };
 
 /// Minimises half the sum of |r|^2 over all residuals r of residual(x), from x0 on. `x0` is a
@@ -176,8 +176,8 @@ template <class X, class R> struct LeastSquaresResult {
 /// to solve, in real numbers.
 template <class F, class X>
 auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options = {}) {
-    if constexpr (detail::TransformInput<X> &&
-                  !std::same_as<X, std::decay_t<decltype(detail::tensor_input(x0))>>)
+    if constexpr ((detail::TransformInput<X> && !detail::StructureLike<X>) ||
+                  requires { requires !std::same_as<X, detail::structure<X>>; })
         return least_squares(std::forward<F>(residual), detail::tensor_input(x0), options);
     else {
         using Of = detail::Transform<F, X>;
@@ -199,7 +199,7 @@ auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options
                 detail::with_tensors(*fun, s.fun), detail::with_tensors(x0, s.grad), s.cost,
                 s.optimality, s.nfev, s.njev, s.nit, s.success, std::move(s.message),
                 std::move(s.covariance)};
-        }
+        } else return LeastSquaresResult<X, X>{x0, x0, x0}; // was reported
     }
 }
 /// From a list of numbers: least_squares(f, {1., 2.}).
@@ -208,5 +208,9 @@ auto least_squares(
     F&& residual, std::initializer_list<double> x0, LeastSquaresOptions const& options = {}) {
     return least_squares(std::forward<F>(residual), Tensor<double>(x0), options);
 }
+/// What fits no function above.
+template <class F>
+    requires(!detail::OperandLike<F>)
+int least_squares(F&&, ...) = delete; // write least_squares(f, inputs(a, b), LeastSquaresOptions{})
 
 } // namespace xgrad

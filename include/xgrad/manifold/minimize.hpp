@@ -20,14 +20,14 @@ namespace xgrad {
 
 /// The minimum that minimize() found.
 template <class X> struct MinimizeResult {
-    X x;                      // the point, of the type of the start
-    double value;             // of the function
-    double grad_norm;         // the norm of the Riemannian gradient
-    std::int64_t iterations;  // how often the point was changed, or tried to
-    std::int64_t evaluations; // of the function and its gradient
-    std::int64_t products;    // of the Hessian and a tangent
-    bool converged;           // whether grad_norm is at most gtol
-    std::string message;      // why it stopped, a sentence
+    X x;                          // the point, of the type of the start
+    double value = 0;             // of the function
+    double grad_norm = 0;         // the norm of the Riemannian gradient
+    std::int64_t iterations = 0;  // how often the point was changed, or tried to
+    std::int64_t evaluations = 0; // of the function and its gradient
+    std::int64_t products = 0;    // of the Hessian and a tangent
+    bool converged = false;       // whether grad_norm is at most gtol
+    std::string message = {};     // why it stopped, a sentence
 };
 
 namespace detail {
@@ -204,8 +204,12 @@ auto minimize(F&& f, X const& x0, M const& manifold, MinimizeOptions const& opti
             detail::forbid_derivatives("minimize", captured, point, tensors);
             found.x = detail::with_tensors(like, tensors);
             return found;
-        }
-    }
+        } else return MinimizeResult<X>{x0}; // was reported
+    } else return MinimizeResult<X>{x0};
 }
+/// What fits no function above.
+template <class F>
+    requires(!detail::OperandLike<F>)
+int minimize(F&&, ...) = delete; // write minimize(f, inputs(x, y), on(M(), N()), MinimizeOptions{})
 
 } // namespace xgrad

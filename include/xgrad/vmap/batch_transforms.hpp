@@ -28,12 +28,6 @@ template <class V, class... L> struct StructureOf<Batched<V, L...>> {
     static type make(Batched<V, L...> const& x) { return materialize_expression(x); }
 };
 
-/// What the transform functions vjp(f) and linearize(f) ask of the inputs.
-template <class F, class V, class... L> struct Transform<F, Batched<V, L...>> {
-    static_assert(is_one_example<V>, "vmap: inside of it, vjp(f)(x) and linearize() have no rule: "
-                                     "write vjp(f, x, v) and jvp(f, x, v)");
-};
-
 template <class X> inline constexpr bool is_flat_batched = is_batched<X>;
 template <class... X>
 inline constexpr bool is_flat_batched<std::tuple<X...>> =

@@ -228,7 +228,7 @@ public:
         return false;
     }
     template <Scalar T>
-    operator Tensor<T>() const = delete; // vmap: write `auto y = ...`, or use xg::looped(f)
+    operator Tensor<T>() const = delete; // vmap: write `auto y = ...`, stack(tuple(...)), looped(f)
 
     /// As those of Tensor. What is gathered, by an index tensor or a mask, is a copy, and const.
     template <class... Index> decltype(auto) operator()(Index const&... index) const;

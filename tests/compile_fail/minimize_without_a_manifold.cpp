@@ -1,0 +1,12 @@
+// expect: write minimize\(f, inputs\(x, y\), on\(M\(\), N\(\)\), MinimizeOptions\{\}\)
+#include <xgrad/manifold.hpp>
+
+int main() {
+    xgrad::Tensor<double> const x({1., 0.});
+    auto const f = [](auto const& y) { return sum(y); };
+#ifdef MISTAKE
+    xgrad::minimize(f, x, {.gtol = 1e-4});
+#else
+    xgrad::minimize(f, x, xgrad::on(xgrad::Sphere()), {.gtol = 1e-4});
+#endif
+}
