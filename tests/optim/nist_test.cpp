@@ -3,6 +3,7 @@
 // certified, and with the calls of the residual: docs/least_squares.md has a table of them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -86,4 +87,23 @@ TEST_CASE("NIST's problems of nonlinear regression") {
         if (prints) std::cout << '\n';
     }
     CHECK(total / 54 > 10.6);
+}
+
+TEST_CASE("Cauchy's point is the step of dogleg where the full step overflows") {
+    // From here the parameters run away, until a column of the Jacobian is 1e-160.
+    auto const problems = nist::read_problems();
+    auto const& p = *std::ranges::find(problems, "MGH17", &nist::Problem::name);
+    nist::Models<D, D, D, D> const models;
+    D const x = D(p.x).reshape({p.predictors, p.y.size()}), y(p.y);
+    auto const residual = [&](D const& b) { return D(models.all.at(p.name)(b, x) - y); };
+    auto const r = xg::least_squares(residual, D(p.start[0]),
+        {.method = "dogleg",
+            .ftol = 0,
+            .xtol = 1e-14,
+            .gtol = 0,
+            .max_nfev = 200,
+            .callback = [](xg::LeastSquaresStep const& step) {
+                CHECK(std::isfinite(step.step_norm));
+            }});
+    CHECK(r.message == "not converged: the residual was called 200 times, and max_nfev is 200");
 }

@@ -215,7 +215,7 @@ protected:
     /// Powell's step: to Cauchy's point, where the model is least along the gradient, and on to the
     /// full step.
     bool dogleg() {
-        if (!full_step()) return false;
+        bool const is_full = full_step();
         double slope = 0;
         for (std::size_t i = 0; i < d_.size(); ++i) {
             double const g = gradient_[numbers_[i]];
@@ -224,10 +224,10 @@ protected:
         }
         double const to_cauchy = slope / solver_->squared_image(d_);
         for (auto& x : d_) x *= to_cauchy;
-        double const cauchy = scaled_norm(d_);
-        if (scaled_norm(newton_) <= radius_) d_ = newton_;
-        else if (cauchy >= radius_)
-            for (auto& x : d_) x *= radius_ / cauchy;
+        double const cauchy = scaled_norm(d_), full = is_full ? scaled_norm(newton_) : infinity;
+        if (full <= radius_) d_ = newton_;
+        else if (cauchy >= radius_ || !std::isfinite(full * full))
+            for (auto& x : d_) x *= std::min(1., radius_ / cauchy);
         else {
             double a = 0, b = 0; // |c + t (newton - c)|^2 = radius^2
             for (std::size_t i = 0; i < d_.size(); ++i) {
