@@ -162,11 +162,10 @@ template <class Found, class X, class... More> constexpr auto deepest_dual() {
 template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X const&... x) {
     using Deepest = typename decltype(deepest_dual<X...>())::type;
     using Signature = signature_for<Op, typename RuleValue<X>::kind...>;
-    if constexpr (std::same_as<Signature, NoSignature>) {
-        static_cast<void>(
-            ReportDiagnostic<verdict::is_not_defined_on<Op, typename RuleValue<X>::kind...>>());
-        return WrongNumber<Deepest>::template result_of<Op>();
-    } else
+    if constexpr (std::same_as<Signature, NoSignature>)
+        return ReportDiagnostic<verdict::is_not_defined_on<Op, typename RuleValue<X>::kind...>>(),
+               WrongNumber<Deepest>::template result_of<Op>();
+    else
         return [&]<class Y, class... L>(std::type_identity<Y(L...)>) XGRAD_LAMBDA_INLINE {
             using On = OnDuals<Signature, Deepest>;
             return On::result(op, On::template argument<L>(x)...);
@@ -183,8 +182,7 @@ XGRAD_INLINE auto evaluate_at_once(Op const& op, X const&... x) {
 }
 // A rule may combine a dual number with values that have no tangent.
 template <class X>
-    requires(
-        requires { X::width; } && requires { detail::PartOf<X>::is_part; })
+    requires requires { X::width, detail::PartOf<X>::is_part; }
 struct detail::OperandTraits<X> {
     using type = X;
 };

@@ -115,15 +115,12 @@ XGRAD_LAZY_BODY void put_tangent(
 
 XGRAD_LAZY_BODY void push_transposed(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    // a backward pass that runs around this one does not say which inputs need a gradient here
-    ScopedValue<GraphTask*> const by_itself(current_pass, nullptr);
+    // The backward pass around this does not tell which inputs need a gradient here.
+    ScopedValue<GraphTask*> const no_pass(current_pass, nullptr);
     LocalGraph graph;
     std::vector<std::size_t> defined;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (!outputs[i].defined()) continue;
-        outputs[i] = graph.input(outputs[i], {});
-        defined.push_back(i);
-    }
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (outputs[i].defined()) outputs[i] = graph.input(outputs[i], {}), defined.push_back(i);
     std::vector<AnyTensor> gradients(node.next_edges().size());
     {
         PassMode const recorded(true);

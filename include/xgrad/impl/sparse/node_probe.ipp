@@ -187,7 +187,7 @@ private:
                 [&](std::size_t i) { return weight(first + i); });
             first += gradients[o].numel();
         }
-        ScopedValue<GraphTask*> const by_itself(current_pass, nullptr);
+        ScopedValue<GraphTask*> const no_pass(current_pass, nullptr);
         node_.apply(gradients, results);
         for (std::size_t e = 0; e < results.size(); ++e)
             if (!from_[e]) results[e] = {};
