@@ -30,16 +30,10 @@ struct HalfFormat;
 inline constinit thread_local HalfFormat const* sending_format = nullptr;
 
 /// Sets the format in a scope.
-class SendingFormat {
+class SendingFormat : xgrad::detail::ScopedValue<HalfFormat const*> {
 public:
     explicit SendingFormat(HalfFormat const* format) noexcept
-        : before_(std::exchange(sending_format, format)) {}
-    SendingFormat(SendingFormat const&) = delete;
-    SendingFormat& operator=(SendingFormat const&) = delete;
-    ~SendingFormat() { sending_format = before_; }
-
-private:
-    HalfFormat const* before_;
+        : ScopedValue(sending_format, format) {}
 };
 
 struct AnyFutureState;

@@ -6,6 +6,7 @@
 // is announced by a warning, and then leaves the pass as it is.
 #pragma once
 
+#include <xgrad/autograd/mode.hpp>
 #include <xgrad/autograd/node.hpp>
 #include <xgrad/core/call_stack.hpp>
 #include <xgrad/core/source_location.hpp>
@@ -42,18 +43,10 @@ struct AnomalyState {
 inline constinit thread_local AnomalyState anomaly;
 
 /// Sets the source location of the Nodes that are recorded in its scope.
-class RecordingAt {
+class RecordingAt : ScopedValue<SourceLocation const*> {
 public:
     XGRAD_GUARD explicit RecordingAt(SourceLocation const& location) noexcept
-        : before_(anomaly.location) {
-        if (!before_) anomaly.location = &location;
-    }
-    RecordingAt(RecordingAt const&) = delete;
-    RecordingAt& operator=(RecordingAt const&) = delete;
-    ~RecordingAt() { anomaly.location = before_; }
-
-private:
-    SourceLocation const* before_;
+        : ScopedValue(anomaly.location, anomaly.location ? anomaly.location : &location) {}
 };
 
 /// True for a location in xgrad's own headers; then the call stack is reported instead.
@@ -75,12 +68,10 @@ XGRAD_LAZY [[gnu::cold]] std::shared_ptr<Origin const> make_origin();
 class AnomalyMode {
 public:
     XGRAD_LAZY XGRAD_GUARD explicit AnomalyMode(bool check_nan = true) noexcept;
-    AnomalyMode(AnomalyMode const&) = delete;
-    AnomalyMode& operator=(AnomalyMode const&) = delete;
-    ~AnomalyMode();
 
 private:
-    detail::AnomalyState before_;
+    detail::ScopedValue<detail::AnomalyFunctions const*> functions_;
+    detail::ScopedValue<bool> check_nan_;
 };
 
 } // namespace xgrad

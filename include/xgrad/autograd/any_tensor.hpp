@@ -276,6 +276,25 @@ struct convert_by_cast_or_real_or_abs2 {};
 /// A second tensor of the same memory, without grad_fn.
 AnyTensor alias(AnyTensor const& t, Caller in = {});
 
+/// True for a type of single precision.
+constexpr bool is_single(DType t) { return t == DType::float32 || t == DType::complex64; }
+/// Calls f(P*, count) for the real numbers of a contiguous tensor of floating-point numbers. A
+/// complex number is its real and its imaginary part.
+template <class F> auto with_reals(AnyTensor const& t, F const& f) {
+    auto* const data = t.impl().array.data;
+    std::size_t const bytes = t.numel() * t.impl().type->size;
+    return is_single(t.dtype()) ? f(reinterpret_cast<float*>(data), bytes / sizeof(float))
+                                : f(reinterpret_cast<double*>(data), bytes / sizeof(double));
+}
+inline std::size_t count_reals(AnyTensor const& t) {
+    return t.numel() * (xgrad::is_complex(t.dtype()) ? 2 : 1);
+}
+/// Copies the real numbers of a tensor in row-major order; returns the end of the copy.
+XGRAD_LAZY double* read_reals(AnyTensor const& t, double* to);
+/// New tensors with the types and shapes of others, from their real numbers.
+XGRAD_LAZY std::vector<AnyTensor> written_reals(
+    std::span<AnyTensor const> like, double const* from);
+
 } // namespace detail
 
 /// A weak reference. A hook that refers to its own tensor uses it: a strong reference would be a

@@ -78,21 +78,12 @@ private:
 /// A hook in a list, without its signature.
 struct HookSlot {
     std::atomic<bool> removed = false;
-
-    HookSlot() noexcept = default;
-    HookSlot(HookSlot const&) = delete;
-    HookSlot& operator=(HookSlot const&) = delete;
-    virtual ~HookSlot() = default;
 };
 using HookSlots = std::vector<std::shared_ptr<HookSlot>>;
 
 /// The part of HookList that does not depend on the signature, compiled once.
 class AnyHookList {
 public:
-    AnyHookList() noexcept = default;
-    AnyHookList(AnyHookList const&) = delete;
-    AnyHookList& operator=(AnyHookList const&) = delete;
-
     /// True where a hook is in the list.
     XGRAD_LAZY bool any() const;
 
@@ -119,7 +110,7 @@ public:
 
     /// Adds f at the end, or at the beginning.
     HookHandle add(Function f, bool first = false) {
-        return AnyHookList::add(std::shared_ptr<HookSlot>(new Slot(std::move(f))), first);
+        return AnyHookList::add(std::make_shared<Slot>(std::move(f)), first);
     }
 
     /// Calls visit(hook) for each hook in order.

@@ -77,6 +77,8 @@ XGRAD_LAZY [[gnu::cold]] bool is_zero(AnyTensor const& t);
 XGRAD_LAZY [[gnu::cold]] void check_recorded(Node& node, std::span<AnyTensor const> outputs,
     std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents);
 
+/// `shape` with a leading axis.
+XGRAD_LAZY Shape batch_shape(std::size_t directions, Shape const& shape);
 /// Tangent i of a batch: a view.
 XGRAD_LAZY AnyTensor tangent_at(AnyTensor const& batch, std::size_t i);
 /// Copies tangent i to a batch of so many, which is made of zeros where it is undefined.

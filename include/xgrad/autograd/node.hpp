@@ -206,9 +206,6 @@ struct NodeHooks {
     HookList<void(AnyTensor const& leaf)> post_accumulate;
     std::shared_ptr<Origin const> origin;
 
-    NodeHooks() noexcept = default;
-    NodeHooks(NodeHooks const&) = delete;
-    NodeHooks& operator=(NodeHooks const&) = delete;
     virtual ~NodeHooks() = default;
 
     /// Calls the tensor hooks in order, and then stores the gradients for retain_grad().

@@ -37,8 +37,6 @@ struct Packing {
     template <class P, class U>
     Packing(P&& p, U&& u)
         : pack(std::forward<P>(p)), unpack(std::forward<U>(u)), packed(&call_pack) {}
-    Packing(Packing const&) = delete;
-    Packing& operator=(Packing const&) = delete;
     /// Calls pack, without recording. Throws where pack changes its argument in place.
     XGRAD_LAZY static Owner<PackedTensor> call_pack(
         std::shared_ptr<Packing const> self, AnyTensor const& value);
@@ -90,31 +88,27 @@ public:
     XGRAD_GUARD SavedTensorsHooks(Pack&& pack, Unpack&& unpack)
         : packing_(detail::make_packing<detail::KeptCallable<Pack>, detail::KeptCallable<Unpack>>(
               std::forward<Pack>(pack), std::forward<Unpack>(unpack))),
-          before_(detail::default_packing) {
+          scope_(detail::default_packing, &packing_) {
         if (detail::packing_disabled) detail::fail<GraphError>(*detail::packing_disabled);
-        detail::default_packing = &packing_;
     }
-    SavedTensorsHooks(SavedTensorsHooks const&) = delete;
-    SavedTensorsHooks& operator=(SavedTensorsHooks const&) = delete;
-    ~SavedTensorsHooks() { detail::default_packing = before_; }
 
 private:
     std::shared_ptr<detail::Packing const> packing_;
-    std::shared_ptr<detail::Packing const> const* before_;
+    detail::ScopedValue<std::shared_ptr<detail::Packing const> const*> scope_;
 };
 
 /// In its scope constructing a SavedTensorsHooks throws a GraphError with this message. The
 /// constructor throws the same where hooks are active.
 class DisableSavedTensorsHooks {
 public:
-    XGRAD_LAZY XGRAD_GUARD explicit DisableSavedTensorsHooks(std::string message);
-    DisableSavedTensorsHooks(DisableSavedTensorsHooks const&) = delete;
-    DisableSavedTensorsHooks& operator=(DisableSavedTensorsHooks const&) = delete;
-    ~DisableSavedTensorsHooks() { detail::packing_disabled = before_; }
+    XGRAD_GUARD explicit DisableSavedTensorsHooks(std::string message)
+        : message_(std::move(message)), scope_(detail::packing_disabled, &message_) {
+        if (detail::default_packing) detail::fail<GraphError>(message_);
+    }
 
 private:
     std::string message_;
-    std::string const* before_;
+    detail::ScopedValue<std::string const*> scope_;
 };
 
 } // namespace xgrad

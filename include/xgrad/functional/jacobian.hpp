@@ -41,7 +41,6 @@ namespace detail {
 
 class ForwardPass;
 
-constexpr bool is_single(DType t) { return t == DType::float32 || t == DType::complex64; }
 /// A view of the real, or of the imaginary, parts of an array.
 XGRAD_LAZY [[gnu::cold]] AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary);
 XGRAD_LAZY [[gnu::cold]] void copy_parts(

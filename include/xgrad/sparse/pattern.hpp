@@ -43,15 +43,11 @@ double scattered(std::size_t i, std::size_t stream);
 template <class Weight>
 AnyTensor scattered(TypeInfo const& type, Shape const& shape, Weight const& weight) {
     AnyTensor t = type.filled(shape, 0);
-    bool const pairs = xgrad::is_complex(type.dtype);
-    auto const fill = [&]<class P>(P* at) {
+    with_reals(t, [&]<class P>(P* at, std::size_t n) {
         for (std::size_t i = 0; i < t.numel(); ++i)
-            for (std::size_t part = 0; part <= std::size_t{pairs}; ++part)
+            for (std::size_t part = 0; part < n / t.numel(); ++part)
                 *at++ = static_cast<P>(scattered(i, part) * weight(i));
-    };
-    if (type.dtype == DType::float32 || type.dtype == DType::complex64)
-        fill(reinterpret_cast<float*>(t.impl().array.data));
-    else fill(reinterpret_cast<double*>(t.impl().array.data));
+    });
     return t;
 }
 /// The elements in row-major order; of complex ones the real parts, plus `imaginary` times the

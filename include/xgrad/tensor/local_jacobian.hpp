@@ -41,8 +41,6 @@ private:
 /// The number of directions in a batch of tangents of the edges of a Node, or 0 where they are
 /// tangents of one direction.
 XGRAD_LAZY std::size_t directions_of(FusedNode const& node, std::span<AnyTensor const> tangents);
-/// `shape` with a leading axis.
-XGRAD_LAZY Shape batch_shape(std::size_t directions, Shape const& shape);
 /// An array with a leading axis as a loop over batches of `dims` further axes takes it.
 XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 

@@ -78,20 +78,7 @@ template <Scalar T> std::string to_string(Tensor<T> const& t, NumberFormat forma
 /// contain it.
 template <std::same_as<AnyTensor> A> std::string to_string(A const& t, NumberFormat format = {}) {
     if (!t.defined()) return "Tensor(undefined)";
-    switch (t.dtype()) {
-    case DType::boolean:
-        return to_string(t.template as<bool>(), format);
-    case DType::int64:
-        return to_string(t.template as<std::int64_t>(), format);
-    case DType::float32:
-        return to_string(t.template as<float>(), format);
-    case DType::float64:
-        return to_string(t.template as<double>(), format);
-    case DType::complex64:
-        return to_string(t.template as<std::complex<float>>(), format);
-    default:
-        return to_string(t.template as<std::complex<double>>(), format);
-    }
+    return detail::with_type(t, [&](auto const& typed) { return to_string(typed, format); });
 }
 /// A shape, strides or a list of axes: "[2, 3]".
 template <class T> std::string to_string(Dims<T> const& dims) { return detail::message_of({dims}); }

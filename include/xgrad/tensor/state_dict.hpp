@@ -91,24 +91,6 @@ namespace detail {
 /// A copy of the values without grad_fn.
 XGRAD_LAZY AnyTensor value_copy(AnyTensor const& t);
 
-/// Calls f(Tensor<T>) with the scalar type of t.
-template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
-    switch (t.dtype()) {
-    case DType::boolean:
-        return f(t.as<bool>());
-    case DType::int64:
-        return f(t.as<std::int64_t>());
-    case DType::float32:
-        return f(t.as<float>());
-    case DType::float64:
-        return f(t.as<double>());
-    case DType::complex64:
-        return f(t.as<std::complex<float>>());
-    default:
-        return f(t.as<std::complex<double>>());
-    }
-}
-
 /// True where one type converts to another: precision may change, and real numbers become complex.
 constexpr bool converts(DType from, DType to) noexcept {
     return from == to || (is_differentiable(from) && is_differentiable(to) &&

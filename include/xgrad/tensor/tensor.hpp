@@ -368,6 +368,23 @@ concept TensorLike = requires(X const& x) { materialize(x); };
 template <class X>
 using tensor_type = std::remove_cvref_t<decltype(materialize(std::declval<X const&>()))>;
 
+/// Calls f(Tensor<T>) with the scalar type of t.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
+    switch (t.dtype()) {
+    case DType::boolean:
+        return f(t.as<bool>());
+    case DType::int64:
+        return f(t.as<std::int64_t>());
+    case DType::float32:
+        return f(t.as<float>());
+    case DType::float64:
+        return f(t.as<double>());
+    case DType::complex64:
+        return f(t.as<std::complex<float>>());
+    default:
+        return f(t.as<std::complex<double>>());
+    }
+}
 /// True for a tensor and an xtensor expression, in either order.
 template <class A, class B>
 concept TensorBesideXtensor =

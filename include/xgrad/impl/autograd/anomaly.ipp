@@ -84,12 +84,3 @@ template <class E>
 }
 
 } // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_FUNCTION AnomalyMode::~AnomalyMode() {
-    detail::anomaly.functions = before_.functions;
-    detail::anomaly.check_nan = before_.check_nan;
-}
-
-} // namespace xgrad

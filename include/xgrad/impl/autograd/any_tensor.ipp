@@ -196,6 +196,24 @@ XGRAD_FUNCTION AnyTensor alias(AnyTensor const& t, Caller in) {
     return a;
 }
 
+XGRAD_LAZY_BODY double* read_reals(AnyTensor const& t, double* to) {
+    NoGradGuard const off;
+    return with_reals(t.is_contiguous() ? t : t.impl().type->copy(t),
+        [&](auto const* from, std::size_t n) { return std::copy_n(from, n, to); });
+}
+
+XGRAD_LAZY_BODY std::vector<AnyTensor> written_reals(
+    std::span<AnyTensor const> like, double const* from) {
+    std::vector<AnyTensor> all;
+    for (auto const& t : like) {
+        all.push_back(t.impl().type->filled(t.shape(), 0));
+        with_reals(all.back(), [&]<class P>(P* to, std::size_t n) {
+            for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<P>(*from++);
+        });
+    }
+    return all;
+}
+
 } // namespace xgrad::detail
 
 namespace xgrad {

@@ -54,15 +54,9 @@ XGRAD_LAZY_BODY void set_error(std::string message, CachedVector<Edge> edges,
 XGRAD_LAZY_BODY bool is_zero(AnyTensor const& t) {
     if (!t.defined()) return true;
     NoGradGuard const off;
-    auto const values = t.impl().type->copy(t);
-    auto const all_zero = [&](auto const* first) {
-        auto const parts = values.numel() * values.impl().type->size / sizeof *first;
-        return std::all_of(first, first + parts, [](auto x) { return x == 0; });
-    };
-    auto const* const data = values.impl().array.data;
-    bool const is_single = t.dtype() == DType::float32 || t.dtype() == DType::complex64;
-    return is_single ? all_zero(reinterpret_cast<float const*>(data))
-                     : all_zero(reinterpret_cast<double const*>(data));
+    return with_reals(t.impl().type->copy(t), [](auto const* first, std::size_t n) {
+        return std::all_of(first, first + n, [](auto x) { return x == 0; });
+    });
 }
 
 XGRAD_FUNCTION void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
@@ -98,6 +92,12 @@ inline AnyArray row_of(AnyTensor const& batch, std::size_t i) {
     return row;
 }
 
+XGRAD_LAZY_BODY Shape batch_shape(std::size_t directions, Shape const& shape) {
+    Shape all = shape;
+    all.insert(0, directions);
+    return all;
+}
+
 XGRAD_LAZY_BODY AnyTensor tangent_at(AnyTensor const& batch, std::size_t i) {
     return tensor_of(*batch.impl().type, row_of(batch, i));
 }
@@ -105,11 +105,7 @@ XGRAD_LAZY_BODY AnyTensor tangent_at(AnyTensor const& batch, std::size_t i) {
 XGRAD_LAZY_BODY void put_tangent(
     AnyTensor& batch, std::size_t directions, std::size_t i, AnyTensor const& tangent) {
     auto const& type = *tangent.impl().type;
-    if (!batch.defined()) {
-        Shape shape = tangent.shape();
-        shape.insert(0, directions);
-        batch = type.filled(shape, 0);
-    }
+    if (!batch.defined()) batch = type.filled(batch_shape(directions, tangent.shape()), 0);
     type.copy_elements(row_of(batch, i), tangent.impl().array);
 }
 

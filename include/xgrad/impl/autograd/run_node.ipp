@@ -38,34 +38,18 @@ XGRAD_LAZY [[gnu::cold]] std::string expression_clause(Node const& node) {
     return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
 }
 
-/// True where an element of a real or complex array is NaN.
-XGRAD_LAZY bool has_nan(TypeInfo const& type, AnyArray const& a) {
-    bool found = false;
-    auto const search = [&]<class T>(std::type_identity<T>) {
-        for_each_pair(as<T>(a), as<T>(a), [&](T const& x, T const&) { found |= !(x == x); });
-    };
-    switch (type.dtype) {
-    case DType::float32:
-        search(std::type_identity<float>{});
-        break;
-    case DType::float64:
-        search(std::type_identity<double>{});
-        break;
-    case DType::complex64:
-        search(std::type_identity<std::complex<float>>{});
-        break;
-    case DType::complex128:
-        search(std::type_identity<std::complex<double>>{});
-        break;
-    default:
-        break;
-    }
-    return found;
+/// True where an element of a real or complex tensor is NaN.
+XGRAD_LAZY bool has_nan(AnyTensor const& t) {
+    if (!t.defined() || !is_differentiable(t.dtype())) return false;
+    NoGradGuard const off;
+    return with_reals(t.impl().type->copy(t), [](auto const* first, std::size_t n) {
+        return std::any_of(first, first + n, [](auto x) { return x != x; });
+    });
 }
 
 XGRAD_LAZY [[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor const> results) {
     for (std::size_t i = 0; i < results.size(); ++i)
-        if (results[i].defined() && has_nan(*results[i].impl().type, results[i].impl().array))
+        if (has_nan(results[i]))
             fail_at_origin<GraphError>(
                 message_of({"Function '", node.name(), "' returned nan values in its ", i,
                     "th output.", expression_clause(node)}),
@@ -207,7 +191,9 @@ XGRAD_FUNCTION void run_observed_node(
 
 namespace xgrad {
 
-XGRAD_LAZY_BODY AnomalyMode::AnomalyMode(bool check_nan) noexcept : before_(detail::anomaly) {
+XGRAD_LAZY_BODY AnomalyMode::AnomalyMode(bool check_nan) noexcept
+    : functions_(detail::anomaly.functions, nullptr),
+      check_nan_(detail::anomaly.check_nan, check_nan) {
     static constexpr detail::AnomalyFunctions functions = {
         [](Node& node) { detail::NodeHooks::made(node).origin = detail::make_origin(); },
         [](Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,
@@ -215,7 +201,6 @@ XGRAD_LAZY_BODY AnomalyMode::AnomalyMode(bool check_nan) noexcept : before_(deta
             detail::run_with_hooks(node, nullptr, gradients, results, keep_saved);
         }};
     detail::anomaly.functions = &functions;
-    detail::anomaly.check_nan = check_nan;
 }
 
 } // namespace xgrad

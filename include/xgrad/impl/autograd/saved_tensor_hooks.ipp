@@ -47,13 +47,3 @@ XGRAD_LAZY_BODY Owner<PackedTensor> Packing::call_pack(
 }
 
 } // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY DisableSavedTensorsHooks::DisableSavedTensorsHooks(std::string message)
-    : message_(std::move(message)), before_(detail::packing_disabled) {
-    if (detail::default_packing) detail::fail<GraphError>(message_);
-    detail::packing_disabled = &message_;
-}
-
-} // namespace xgrad

@@ -26,9 +26,7 @@ XGRAD_LAZY_BODY void copy_parts(
 }
 
 XGRAD_LAZY_BODY void set_unit(AnyTensor const& t, std::size_t place, bool imaginary) {
-    auto* const parts = t.impl().array.data + place * t.impl().type->size;
-    if (is_single(t.dtype())) reinterpret_cast<float*>(parts)[imaginary] = 1;
-    else reinterpret_cast<double*>(parts)[imaginary] = 1;
+    with_reals(t, [&](auto* x, std::size_t n) { x[place * (n / t.numel()) + imaginary] = 1; });
 }
 
 XGRAD_LAZY_BODY std::vector<Tensors> zero_blocks(

@@ -46,16 +46,12 @@ XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows) {
     for (std::size_t first = 0; first < directions; first += count) {
         // calls f(element, row, 1 where this direction moves it)
         auto const visit = [&](AnyTensor const& t, auto const& f) {
-            std::size_t const size = t.impl().type->size * t.numel() / (n * count); // of a row
-            auto const each = [&](auto* at) {
+            with_reals(t, [&](auto* at, std::size_t reals) {
                 for (std::size_t d = first; d < first + count; ++d)
                     for (std::size_t row = 0; row < n; ++row)
-                        for (std::size_t i = 0; i < size / sizeof(*at); ++i)
+                        for (std::size_t i = 0; i < reals / (n * count); ++i)
                             f(*at++, row, moved[row] >> d & 1);
-            };
-            auto* const data = t.impl().array.data;
-            is_single(t.dtype()) ? each(reinterpret_cast<float*>(data))
-                                 : each(reinterpret_cast<double*>(data));
+            });
         };
         Tensors vector, product(to.size());
         for (auto const& t : from) {

@@ -28,19 +28,6 @@ struct RealParts {
     /// Undefined tensors are zeros.
     XGRAD_LAZY Reals pack(TensorSpan all) const;
     XGRAD_LAZY Tensors unpack(Reals const& all) const;
-
-private:
-    /// Calls f(element, real) for each real number of a tensor with this memory.
-    template <class F>
-    void each_real(std::size_t index, std::size_t offset, std::byte* data, F const& f) const {
-        auto const visit = [&](auto* first) {
-            for (std::size_t r = 0; r < rows; ++r)
-                for (std::size_t i = 0; i < counts[index]; ++i)
-                    f(first[r * counts[index] + i], r * size + offset + i);
-        };
-        if (is_single(types[index]->dtype)) visit(reinterpret_cast<float*>(data));
-        else visit(reinterpret_cast<double*>(data));
-    }
 };
 
 XGRAD_LAZY_BODY RealParts::RealParts(std::string_view name, TensorSpan x, bool by_rows) {
@@ -56,20 +43,19 @@ XGRAD_LAZY_BODY RealParts::RealParts(std::string_view name, TensorSpan x, bool b
     }
     if (by_rows && !x.empty()) rows = x[0].shape()[0];
     for (std::size_t i = 0; i < x.size(); ++i) {
-        auto const reals = x[i].numel() * types[i]->size /
-                           (is_single(types[i]->dtype) ? sizeof(float) : sizeof(double));
-        counts.push_back(rows ? reals / rows : 0);
+        counts.push_back(rows ? count_reals(x[i]) / rows : 0);
         size += counts.back();
     }
 }
 XGRAD_LAZY_BODY Reals RealParts::pack(TensorSpan all) const {
-    NoGradGuard const off;
-    Reals packed(rows * size, 0.);
+    Reals packed(rows * size, 0.), values;
     for (std::size_t k = 0, offset = 0; k < all.size(); offset += counts[k++])
         if (all[k].defined()) {
-            auto const values = types[k]->copy(all[k]);
-            each_real(k, offset, values.impl().array.data,
-                [&](auto const& element, std::size_t at) { packed[at] = element; });
+            values.resize(rows * counts[k]);
+            read_reals(all[k], values.data());
+            for (std::size_t r = 0; r < rows; ++r)
+                std::copy_n(
+                    values.data() + r * counts[k], counts[k], packed.data() + r * size + offset);
         }
     return packed;
 }
@@ -77,8 +63,11 @@ XGRAD_LAZY_BODY Tensors RealParts::unpack(Reals const& packed) const {
     Tensors all;
     for (std::size_t k = 0, offset = 0; k < types.size(); offset += counts[k++]) {
         all.push_back(types[k]->filled(shapes[k], 0));
-        each_real(k, offset, all.back().impl().array.data,
-            [&]<class T>(T& element, std::size_t at) { element = static_cast<T>(packed[at]); });
+        with_reals(all.back(), [&]<class P>(P* to, std::size_t) {
+            for (std::size_t r = 0; r < rows; ++r)
+                for (std::size_t i = 0; i < counts[k]; ++i)
+                    *to++ = static_cast<P>(packed[r * size + offset + i]);
+        });
     }
     return all;
 }

@@ -170,8 +170,7 @@ private:
                 fail<ShapeError>("by_rows: index ", k, " of shape ", index.shape(),
                     " for a parameter of shape ", x.shape(), " and ", rows_,
                     " observations: it must have the shape (m) or (m, c), and the parameter rows");
-            std::size_t const blocks = x.shape()[0],
-                              n = x.numel() * (xgrad::is_complex(x.dtype()) ? 2 : 1);
+            std::size_t const blocks = x.shape()[0], n = count_reals(x);
             parameters_.push_back({index.dim() == 2 ? index.shape()[1] : 1, blocks ? n / blocks : 0,
                 blocks, numbers_, {}});
             numbers_ += n;

@@ -8,36 +8,6 @@
 
 namespace xgrad::detail {
 
-/// Calls f(P*, count) for the real numbers of a contiguous tensor of floating-point numbers.
-template <class F> void with_reals(AnyTensor const& t, F const& f) {
-    std::size_t const count = t.numel() * (xgrad::is_complex(t.dtype()) ? 2 : 1);
-    auto* const data = t.impl().array.data;
-    if (t.dtype() == DType::float32 || t.dtype() == DType::complex64)
-        f(reinterpret_cast<float*>(data), count);
-    else f(reinterpret_cast<double*>(data), count);
-}
-/// Copies the numbers of a tensor; returns the end of the copy.
-inline double* read_reals(AnyTensor const& t, double* to) {
-    if (t.numel() == 0) return to;
-    AnyTensor const row_major = t.is_contiguous() ? t : t.impl().type->copy(t);
-    with_reals(row_major, [&](auto const* from, std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i) *to++ = static_cast<double>(from[i]);
-    });
-    return to;
-}
-/// New tensors with the types and shapes of others.
-inline Tensors written_reals(TensorSpan like, double const* from) {
-    Tensors all;
-    for (auto const& t : like) {
-        all.push_back(t.impl().type->filled(t.shape(), 0));
-        if (t.numel() == 0) continue;
-        with_reals(all.back(), [&]<class P>(P* to, std::size_t n) {
-            for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<P>(*from++);
-        });
-    }
-    return all;
-}
-
 /// The residuals r for some parameters. Those that a solver sees are sqrt(rho') r, and so are their
 /// derivatives, which gives the cost's gradient: a weighted least squares problem, whose cost is an
 /// upper bound of a concave loss.
@@ -98,7 +68,7 @@ public:
         forward().run(written_reals(e_.inputs, v), along);
         for (std::size_t k = 0; k < along.size(); ++k)
             to = along[k].defined() ? read_reals(along[k], to)
-                                    : std::fill_n(to, reals_of(e_.outputs[k]), 0.);
+                                    : std::fill_n(to, count_reals(e_.outputs[k]), 0.);
         weigh(to - at_.values.size());
     }
     /// The transposed of J as a matrix of real numbers, times w; w is weighted in place.
@@ -137,14 +107,6 @@ public:
     }
 
 private:
-    static std::size_t reals_of(AnyTensor const& t) {
-        return t.numel() * (xgrad::is_complex(t.dtype()) ? 2 : 1);
-    }
-    static Shape batch_of(std::size_t count, Shape const& shape) {
-        Shape all{count};
-        for (auto const n : shape) all.push_back(n);
-        return all;
-    }
     ForwardPass& forward() {
         if (!forward_) forward_.emplace(e_.inputs, e_.outputs);
         return *forward_;
@@ -158,7 +120,7 @@ private:
         pull_back(e_, w, false, true, gradients);
         for (std::size_t i = 0; i < gradients.size(); ++i)
             to = gradients[i].defined() ? read_reals(gradients[i], to)
-                                        : std::fill_n(to, reals_of(e_.inputs[i]), 0.);
+                                        : std::fill_n(to, count_reals(e_.inputs[i]), 0.);
     }
     template <class T>
     void jacobian_by_columns(std::span<std::size_t const> columns, T* to, std::size_t m) {
@@ -170,22 +132,22 @@ private:
             Tensors tangents(e_.inputs.size()), along(e_.outputs.size());
             for (std::size_t c = 0; c < count; ++c) {
                 std::size_t const number = columns[start + c] * sizeof(T) / sizeof(double);
-                while (number >= first + reals_of(e_.inputs[input]))
-                    first += reals_of(e_.inputs[input++]);
+                while (number >= first + count_reals(e_.inputs[input]))
+                    first += count_reals(e_.inputs[input++]);
                 auto const& x = e_.inputs[input];
                 auto& tangent = tangents[input];
                 if (!tangent.defined())
-                    tangent = x.impl().type->filled(batch_of(count, x.shape()), 0);
+                    tangent = x.impl().type->filled(batch_shape(count, x.shape()), 0);
                 with_reals(tangent, [&]<class P>(P* data, std::size_t) {
-                    data[c * reals_of(x) + number - first] = P(1);
+                    data[c * count_reals(x) + number - first] = P(1);
                 });
             }
             forward().run(tangents, along, count);
             std::size_t row = 0;
             std::vector<double> block;
-            for (std::size_t k = 0; k < along.size(); row += reals_of(e_.outputs[k++])) {
+            for (std::size_t k = 0; k < along.size(); row += count_reals(e_.outputs[k++])) {
                 if (!along[k].defined()) continue;
-                std::size_t const size = reals_of(e_.outputs[k]);
+                std::size_t const size = count_reals(e_.outputs[k]);
                 block.resize(count * size);
                 read_reals(along[k], block.data());
                 for (std::size_t c = 0; c < count; ++c)

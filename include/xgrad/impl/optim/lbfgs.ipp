@@ -72,7 +72,7 @@ XGRAD_FUNCTION AnyTensor LBFGS::vector_tensor(Vector const& v) {
 XGRAD_FUNCTION auto LBFGS::vector_in(StateDict const& state, std::string const& name) const
     -> Vector {
     std::size_t n = 0;
-    for (auto const& p : parameters_) n += xgrad::numel(detail::real_shape(p));
+    for (auto const& p : parameters_) n += xgrad::detail::count_reals(p);
     auto const* const t = state.find(name);
     if (!t || !t->defined() || t->dtype() != DType::float64 || t->dim() != 1 ||
         (t->numel() != n && t->numel() != 0))
@@ -101,31 +101,19 @@ XGRAD_FUNCTION auto LBFGS::gathered(bool gradients) const -> Vector {
     Vector all;
     for (auto const& p : parameters_) {
         auto const source = gradients ? AnyTensor(p.impl().grad) : p;
-        if (!source.defined()) all.resize(all.size() + xgrad::numel(detail::real_shape(p)));
-        else
-            xgrad::detail::with_type(source, [&]<Scalar T>(Tensor<T> const& t) {
-                if constexpr (Differentiable<T>)
-                    for (auto const v : xgrad::detail::contiguous(detail::as_real(t).array_of()))
-                        all.push_back(static_cast<double>(v));
-            });
+        auto const begin = all.size();
+        all.resize(begin + xgrad::detail::count_reals(p));
+        if (source.defined()) xgrad::detail::read_reals(source, all.data() + begin);
     }
     return all;
 }
 
 XGRAD_FUNCTION void LBFGS::move(Vector const& x, double t, Vector const& d) const {
-    std::size_t i = 0;
-    for (auto const& p : parameters_) {
-        p.impl().array.storage->bump();
-        xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
-            if constexpr (Differentiable<T>) {
-                auto const values = detail::as_real(parameter);
-                xgrad::detail::Array<precision_of<T>> fresh(values.shape());
-                for (auto& v : fresh)
-                    v = static_cast<precision_of<T>>(t == 0 ? x[i] : x[i] + t * d[i]), ++i;
-                xgrad::detail::copy_elements(values.array_of(), fresh);
-            }
-        });
-    }
+    Vector to = x;
+    if (t != 0) add(to, t, d);
+    auto const values = xgrad::detail::written_reals(parameters_, to.data());
+    for (std::size_t i = 0; i < values.size(); ++i)
+        xgrad::detail::overwrite(parameters_[i], values[i]);
 }
 
 XGRAD_FUNCTION void LBFGS::remember(Vector const& gradient) {

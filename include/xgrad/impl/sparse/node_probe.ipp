@@ -17,19 +17,11 @@ XGRAD_FUNCTION double scattered(std::size_t i, std::size_t stream) {
 }
 
 XGRAD_LAZY_BODY std::vector<double> doubles_of(AnyTensor const& t, double imaginary) {
-    AnyTensor const plain = t.is_contiguous() ? t : t.impl().type->copy(t);
-    std::vector<double> all(t.numel());
-    auto const read = [&](auto const* at) {
-        if (!xgrad::is_complex(t.dtype())) std::copy_n(at, all.size(), all.begin());
-        else
-            for (auto& x : all) {
-                x = static_cast<double>(at[0]) + imaginary * static_cast<double>(at[1]);
-                at += 2;
-            }
-    };
-    if (t.dtype() == DType::float32 || t.dtype() == DType::complex64)
-        read(reinterpret_cast<float const*>(plain.impl().array.data));
-    else read(reinterpret_cast<double const*>(plain.impl().array.data));
+    std::vector<double> all(count_reals(t));
+    read_reals(t, all.data());
+    if (all.size() == t.numel()) return all;
+    for (std::size_t i = 0; i < t.numel(); ++i) all[i] = all[2 * i] + imaginary * all[2 * i + 1];
+    all.resize(t.numel());
     return all;
 }
 

@@ -130,7 +130,7 @@ XGRAD_LAZY Tensors seeds_of(
         auto const& type = *t.impl().type;
         std::size_t const count = t.numel(), width = xgrad::is_complex(type.dtype) ? 2 : 1;
         seeds.push_back(type.filled(n ? batch_shape(n * parts, t.shape()) : t.shape(), 0));
-        auto const fill = [&]<class P>(P* to) {
+        with_reals(seeds.back(), [&]<class P>(P* to, std::size_t) {
             if (!n && width == 1)
                 for (std::size_t i = 0; i < count; ++i) to[i] = next[i] == first ? P(1) : P(0);
             else
@@ -139,10 +139,7 @@ XGRAD_LAZY Tensors seeds_of(
                         next[i] >= first && c < std::max<std::size_t>(n, 1))
                         for (std::size_t part = 0; part < parts; ++part)
                             to[((c * parts + part) * count + i) * width + part] = P(1);
-        };
-        auto* const data = seeds.back().impl().array.data;
-        if (type.size / width == sizeof(float)) fill(reinterpret_cast<float*>(data));
-        else fill(reinterpret_cast<double*>(data));
+        });
         next += count;
     }
     return seeds;
@@ -279,25 +276,14 @@ XGRAD_LAZY_BODY AnyTensor sparse_entries(
     auto* const pass = forward ? &*forward : nullptr;
     auto const& type = *e.inputs[0].impl().type;
     AnyTensor entries = tensor_of(type, AnyArray(Shape{p.from.size()}, type.size));
-    auto const compute = [&]<class T>(std::type_identity<T>) {
-        T* const to = reinterpret_cast<T*>(entries.impl().array.data);
-        if constexpr (!is_complex<T>)
-            if (!p.assembled.empty()) return assemble_entries(p, of, to);
-        compute_entries(p, of, pass, to);
-    };
-    switch (type.dtype) {
-    case DType::float32:
-        compute(std::type_identity<float>());
-        break;
-    case DType::float64:
-        compute(std::type_identity<double>());
-        break;
-    case DType::complex64:
-        compute(std::type_identity<std::complex<float>>());
-        break;
-    default:
-        compute(std::type_identity<std::complex<double>>());
-    }
+    with_type(entries, [&]<class T>(Tensor<T> const&) {
+        if constexpr (Differentiable<T>) {
+            T* const to = reinterpret_cast<T*>(entries.impl().array.data);
+            if constexpr (!is_complex<T>)
+                if (!p.assembled.empty()) return assemble_entries(p, of, to);
+            compute_entries(p, of, pass, to);
+        }
+    });
     if (check) check_entries(p, of, pass, entries);
     return entries;
 }

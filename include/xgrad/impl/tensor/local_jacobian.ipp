@@ -58,12 +58,6 @@ KernelTable product_table(bool pushes, bool is_complex_operand, bool is_complex_
     return pushes ? values_of<PushedTangent, P, P, P>() : values_of<PulledGradient, P, P, P>();
 }
 
-XGRAD_LAZY_BODY Shape batch_shape(std::size_t directions, Shape const& shape) {
-    Shape all = shape;
-    all.insert(0, directions);
-    return all;
-}
-
 XGRAD_LAZY_BODY AnyArray aligned_batch(AnyArray a, std::size_t dims) {
     while (a.shape.size() <= dims) {
         a.shape.insert(1, std::size_t{1});

@@ -6,34 +6,18 @@
 namespace xgrad::detail {
 
 XGRAD_FUNCTION std::complex<double> number_at(AnyTensor const& t, std::size_t i) {
-    auto const* const p = t.impl().array.data + i * t.impl().type->size;
-    switch (t.dtype()) {
-    case DType::float32:
-        return *reinterpret_cast<float const*>(p);
-    case DType::float64:
-        return *reinterpret_cast<double const*>(p);
-    case DType::complex64:
-        return converted<std::complex<double>>(*reinterpret_cast<std::complex<float> const*>(p));
-    default:
-        return *reinterpret_cast<std::complex<double> const*>(p);
-    }
+    return with_reals(t, [&](auto const* x, std::size_t n) {
+        return n == t.numel() ? std::complex<double>(x[i])
+                              : std::complex<double>(x[2 * i], x[2 * i + 1]);
+    });
 }
 
 XGRAD_FUNCTION void set_element(AnyTensor const& t, std::size_t i, std::complex<double> value) {
-    auto* const p = t.impl().array.data + i * t.impl().type->size;
-    switch (t.dtype()) {
-    case DType::float32:
-        *reinterpret_cast<float*>(p) = static_cast<float>(value.real());
-        break;
-    case DType::float64:
-        *reinterpret_cast<double*>(p) = value.real();
-        break;
-    case DType::complex64:
-        *reinterpret_cast<std::complex<float>*>(p) = converted<std::complex<float>>(value);
-        break;
-    default:
-        *reinterpret_cast<std::complex<double>*>(p) = value;
-    }
+    with_reals(t, [&]<class P>(P* x, std::size_t n) {
+        bool const pairs = n != t.numel();
+        x[pairs ? 2 * i : i] = static_cast<P>(value.real());
+        if (pairs) x[2 * i + 1] = static_cast<P>(value.imag());
+    });
 }
 
 XGRAD_FUNCTION Numbers numbers_of(AnyTensor const& t, std::size_t count) {
