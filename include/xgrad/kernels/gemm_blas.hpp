@@ -27,34 +27,21 @@ template <class T>
 using BlasGemv = void(char const* op, int const* m, int const* n, T const* alpha, T const* a,
     int const* lda, T const* x, int const* incx, T const* beta, T* y, int const* incy);
 
-extern "C" {
-BlasGemm<float> sgemm_;
-BlasGemm<double> dgemm_;
-BlasGemm<std::complex<float>> cgemm_;
-BlasGemm<std::complex<double>> zgemm_;
-BlasGemv<float> sgemv_;
-BlasGemv<double> dgemv_;
-BlasGemv<std::complex<float>> cgemv_;
-BlasGemv<std::complex<double>> zgemv_;
-}
-
 template <class T> struct Blas;
-template <> struct Blas<float> {
-    static constexpr auto gemm = &sgemm_;
-    static constexpr auto gemv = &sgemv_;
-};
-template <> struct Blas<double> {
-    static constexpr auto gemm = &dgemm_;
-    static constexpr auto gemv = &dgemv_;
-};
-template <> struct Blas<std::complex<float>> {
-    static constexpr auto gemm = &cgemm_;
-    static constexpr auto gemv = &cgemv_;
-};
-template <> struct Blas<std::complex<double>> {
-    static constexpr auto gemm = &zgemm_;
-    static constexpr auto gemv = &zgemv_;
-};
+#define XGRAD_BLAS(T, p)                                                                           \
+    extern "C" {                                                                                   \
+    BlasGemm<T> p##gemm_;                                                                          \
+    BlasGemv<T> p##gemv_;                                                                          \
+    }                                                                                              \
+    template <> struct Blas<T> {                                                                   \
+        static constexpr auto gemm = &p##gemm_;                                                    \
+        static constexpr auto gemv = &p##gemv_;                                                    \
+    };
+XGRAD_BLAS(float, s)
+XGRAD_BLAS(double, d)
+XGRAD_BLAS(std::complex<float>, c)
+XGRAD_BLAS(std::complex<double>, z)
+#undef XGRAD_BLAS
 
 inline bool blas_can_count(std::size_t n) {
     return n <= static_cast<std::size_t>(std::numeric_limits<int>::max());
