@@ -32,17 +32,12 @@ auto clip(X const& x, L const& lower, U const& upper) {
     auto alias(X const&... x) {                                                                    \
         return name(x...);                                                                         \
     }
-XGRAD_ALIAS(absolute, abs)
-XGRAD_ALIAS(arccos, acos)
-XGRAD_ALIAS(arccosh, acosh)
-XGRAD_ALIAS(arcsin, asin)
-XGRAD_ALIAS(arcsinh, asinh)
-XGRAD_ALIAS(arctan, atan)
-XGRAD_ALIAS(arctan2, atan2)
-XGRAD_ALIAS(arctanh, atanh)
-XGRAD_ALIAS(arg, angle)
-XGRAD_ALIAS(mod, remainder)
-XGRAD_ALIAS(power, pow)
+// clang-format off
+XGRAD_ALIAS(absolute, abs) XGRAD_ALIAS(arccos, acos) XGRAD_ALIAS(arccosh, acosh)
+XGRAD_ALIAS(arcsin, asin) XGRAD_ALIAS(arcsinh, asinh) XGRAD_ALIAS(arctan, atan)
+XGRAD_ALIAS(arctan2, atan2) XGRAD_ALIAS(arctanh, atanh) XGRAD_ALIAS(arg, angle)
+XGRAD_ALIAS(mod, remainder) XGRAD_ALIAS(power, pow)
+// clang-format on
 #undef XGRAD_ALIAS
 /// `name(a, b)` is `a op b`.
 #define XGRAD_OPERATOR(name, op)                                                                   \
@@ -51,18 +46,17 @@ XGRAD_ALIAS(power, pow)
     auto name(A const& a, B const& b) {                                                            \
         return a op b;                                                                             \
     }
-XGRAD_OPERATOR(add, +)
-XGRAD_OPERATOR(sub, -)
-XGRAD_OPERATOR(subtract, -)
-XGRAD_OPERATOR(mul, *)
-XGRAD_OPERATOR(multiply, *)
-XGRAD_OPERATOR(div, /)
-XGRAD_OPERATOR(divide, /)
-XGRAD_OPERATOR(logical_and, &&)
-XGRAD_OPERATOR(logical_or, ||)
+    // clang-format off
+XGRAD_OPERATOR(add, +) XGRAD_OPERATOR(sub, -) XGRAD_OPERATOR(subtract, -) XGRAD_OPERATOR(mul, *)
+XGRAD_OPERATOR(multiply, *) XGRAD_OPERATOR(div, /) XGRAD_OPERATOR(divide, /)
+XGRAD_OPERATOR(logical_and, &&) XGRAD_OPERATOR(logical_or, ||)
+// clang-format on
 #undef XGRAD_OPERATOR
-/// -x and !x.
-template <Operand X> auto neg(X const& x) { return -x; }
+    /// -x and !x.
+    template <Operand X>
+    auto neg(X const& x) {
+    return -x;
+}
 template <Operand X> auto negative(X const& x) { return -x; }
 template <Operand X> auto logical_not(X const& x) { return !x; }
 /// x itself: +x.

@@ -163,26 +163,19 @@ Tensor<T>& Tensor<T>::masked_fill_(Tensor<bool> const& mask, X const& value) {
     detail::assign(*this, where(mask, value, *this), "masked_fill_");
     return *this;
 }
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator+=(X const& x) {
-    detail::assign(*this, *this + x, "+=");
-    return *this;
-}
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator-=(X const& x) {
-    detail::assign(*this, *this - x, "-=");
-    return *this;
-}
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator*=(X const& x) {
-    detail::assign(*this, *this * x, "*=");
-    return *this;
-}
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator/=(X const& x) {
-    detail::assign(*this, *this / x, "/=");
-    return *this;
-}
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator%=(X const& x) {
-    detail::assign(*this, *this % x, "%=");
-    return *this;
-}
+#define XGRAD_COMPOUND(op)                                                                         \
+    template <Scalar T>                                                                            \
+    template <detail::OperandLike X>                                                               \
+    Tensor<T>& Tensor<T>::operator op##=(X const& x) {                                             \
+        detail::assign(*this, *this op x, #op "=");                                                \
+        return *this;                                                                              \
+    }
+XGRAD_COMPOUND(+)
+XGRAD_COMPOUND(-)
+XGRAD_COMPOUND(*)
+XGRAD_COMPOUND(/)
+XGRAD_COMPOUND(%)
+#undef XGRAD_COMPOUND
 
 template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
     if (is_view()) detail::fail<GraphError>("Can't detach views in-place. Use detach() instead.");

@@ -37,109 +37,54 @@ template <class Self> struct InplaceForms : HandleOfProgram<Self> {
     Self& f##_() {                                                                                 \
         return apply_in_place(#f "_", [](auto const& x) { return f(x); });                         \
     }
-    XGRAD_IN_PLACE(square)
-    XGRAD_IN_PLACE(sqrt)
-    XGRAD_IN_PLACE(rsqrt)
-    XGRAD_IN_PLACE(reciprocal)
-    XGRAD_IN_PLACE(exp)
-    XGRAD_IN_PLACE(expm1)
-    XGRAD_IN_PLACE(log)
-    XGRAD_IN_PLACE(log1p)
-    XGRAD_IN_PLACE(log2)
-    XGRAD_IN_PLACE(log10)
-    XGRAD_IN_PLACE(sin)
-    XGRAD_IN_PLACE(cos)
-    XGRAD_IN_PLACE(tan)
-    XGRAD_IN_PLACE(asin)
-    XGRAD_IN_PLACE(acos)
-    XGRAD_IN_PLACE(atan)
-    XGRAD_IN_PLACE(sinh)
-    XGRAD_IN_PLACE(cosh)
-    XGRAD_IN_PLACE(tanh)
-    XGRAD_IN_PLACE(asinh)
-    XGRAD_IN_PLACE(acosh)
-    XGRAD_IN_PLACE(atanh)
-    XGRAD_IN_PLACE(sigmoid)
-    XGRAD_IN_PLACE(softplus)
-    XGRAD_IN_PLACE(relu)
-    XGRAD_IN_PLACE(abs)
-    XGRAD_IN_PLACE(sign)
-    XGRAD_IN_PLACE(sgn)
-    XGRAD_IN_PLACE(conj)
-    XGRAD_IN_PLACE(floor)
-    XGRAD_IN_PLACE(ceil)
-    XGRAD_IN_PLACE(round)
-    XGRAD_IN_PLACE(trunc)
-    XGRAD_IN_PLACE(nan_to_num)
-    XGRAD_IN_PLACE(erf)
-    XGRAD_IN_PLACE(erfc)
-    XGRAD_IN_PLACE(sinc)
-    XGRAD_IN_PLACE(lgamma)
-    XGRAD_IN_PLACE(digamma)
+    // clang-format off
+    XGRAD_IN_PLACE(square) XGRAD_IN_PLACE(sqrt) XGRAD_IN_PLACE(rsqrt) XGRAD_IN_PLACE(reciprocal)
+    XGRAD_IN_PLACE(exp) XGRAD_IN_PLACE(expm1) XGRAD_IN_PLACE(log) XGRAD_IN_PLACE(log1p)
+    XGRAD_IN_PLACE(log2) XGRAD_IN_PLACE(log10) XGRAD_IN_PLACE(sin) XGRAD_IN_PLACE(cos)
+    XGRAD_IN_PLACE(tan) XGRAD_IN_PLACE(asin) XGRAD_IN_PLACE(acos) XGRAD_IN_PLACE(atan)
+    XGRAD_IN_PLACE(sinh) XGRAD_IN_PLACE(cosh) XGRAD_IN_PLACE(tanh) XGRAD_IN_PLACE(asinh)
+    XGRAD_IN_PLACE(acosh) XGRAD_IN_PLACE(atanh) XGRAD_IN_PLACE(sigmoid) XGRAD_IN_PLACE(softplus)
+    XGRAD_IN_PLACE(relu) XGRAD_IN_PLACE(abs) XGRAD_IN_PLACE(sign) XGRAD_IN_PLACE(sgn)
+    XGRAD_IN_PLACE(conj) XGRAD_IN_PLACE(floor) XGRAD_IN_PLACE(ceil) XGRAD_IN_PLACE(round)
+    XGRAD_IN_PLACE(trunc) XGRAD_IN_PLACE(nan_to_num) XGRAD_IN_PLACE(erf) XGRAD_IN_PLACE(erfc)
+    XGRAD_IN_PLACE(sinc) XGRAD_IN_PLACE(lgamma) XGRAD_IN_PLACE(digamma)
+    // clang-format on
 #undef XGRAD_IN_PLACE
 
-    // With another tensor, an expression or a scalar constant; each returns this tensor.
-
-    /// Changes the sign of each element.
-    Self& neg_() {
+        /// Changes the sign of each element.
+        Self& neg_() {
         return apply_in_place("neg_", [](auto const& x) { return -x; });
     }
-    /// Adds `b`, broadcast to this shape.
-    template <detail::OperandLike X> Self& add_(X const& b) {
-        return apply_in_place(
-            "add_", [](auto const& x, auto const& y) { return x + y; }, b);
+    /// `x.f_(b)` writes `x op b` into the memory of x, to whose shape b is broadcast.
+#define XGRAD_IN_PLACE(f, op)                                                                      \
+    template <detail::OperandLike X> Self& f##_(X const& b) {                                      \
+        return apply_in_place(                                                                     \
+            #f "_", [](auto const& x, auto const& y) { return x op y; }, b);                       \
     }
-    /// Subtracts `b`, broadcast to this shape.
-    template <detail::OperandLike X> Self& sub_(X const& b) {
-        return apply_in_place(
-            "sub_", [](auto const& x, auto const& y) { return x - y; }, b);
+    XGRAD_IN_PLACE(add, +)
+    XGRAD_IN_PLACE(sub, -)
+    XGRAD_IN_PLACE(mul, *)
+    XGRAD_IN_PLACE(div, /)
+#undef XGRAD_IN_PLACE
+    /// `x.f_(b)` writes `f(x, b)` into the memory of x, to whose shape b is broadcast.
+#define XGRAD_IN_PLACE(f)                                                                          \
+    template <detail::OperandLike X> Self& f##_(X const& b) {                                      \
+        return apply_in_place(                                                                     \
+            #f "_", [](auto const& x, auto const& y) { return f(x, y); }, b);                      \
     }
-    /// Multiplies by `b`, broadcast to this shape.
-    template <detail::OperandLike X> Self& mul_(X const& b) {
-        return apply_in_place(
-            "mul_", [](auto const& x, auto const& y) { return x * y; }, b);
-    }
-    /// Divides by `b`, broadcast to this shape.
-    template <detail::OperandLike X> Self& div_(X const& b) {
-        return apply_in_place(
-            "div_", [](auto const& x, auto const& y) { return x / y; }, b);
-    }
-    /// The remainder of a division by `b`, broadcast to this shape, with the sign of `b`.
-    template <detail::OperandLike X> Self& remainder_(X const& b) {
-        return apply_in_place(
-            "remainder_", [](auto const& x, auto const& y) { return remainder(x, y); }, b);
-    }
-    /// Raises each element to the power `b`, broadcast to this shape.
-    template <detail::OperandLike X> Self& pow_(X const& b) {
-        return apply_in_place(
-            "pow_", [](auto const& x, auto const& y) { return pow(x, y); }, b);
-    }
-    /// The smaller of each element and `b`; NaN where one of them is.
-    template <detail::OperandLike X> Self& minimum_(X const& b) {
-        return apply_in_place(
-            "minimum_", [](auto const& x, auto const& y) { return minimum(x, y); }, b);
-    }
-    /// The larger of each element and `b`; NaN where one of them is.
-    template <detail::OperandLike X> Self& maximum_(X const& b) {
-        return apply_in_place(
-            "maximum_", [](auto const& x, auto const& y) { return maximum(x, y); }, b);
-    }
+    XGRAD_IN_PLACE(remainder)
+    XGRAD_IN_PLACE(pow)
+    XGRAD_IN_PLACE(minimum)
+    XGRAD_IN_PLACE(maximum)
+    XGRAD_IN_PLACE(clamp_min)
+    XGRAD_IN_PLACE(clamp_max)
+#undef XGRAD_IN_PLACE
     /// Limits each element to [lower, upper].
     template <detail::OperandLike L, detail::OperandLike U>
     Self& clamp_(L const& lower, U const& upper) {
         return apply_in_place(
             "clamp_", [](auto const& x, auto const& a, auto const& b) { return clamp(x, a, b); },
             lower, upper);
-    }
-    /// Raises elements below `lower` to it.
-    template <detail::OperandLike L> Self& clamp_min_(L const& lower) {
-        return apply_in_place(
-            "clamp_min_", [](auto const& x, auto const& a) { return clamp_min(x, a); }, lower);
-    }
-    /// Lowers elements above `upper` to it.
-    template <detail::OperandLike U> Self& clamp_max_(U const& upper) {
-        return apply_in_place(
-            "clamp_max_", [](auto const& x, auto const& b) { return clamp_max(x, b); }, upper);
     }
     /// A user's elementwise operation: x.apply_(Scaled{2.}, y) is x = apply(Scaled{2.}, x, y), in
     /// place.

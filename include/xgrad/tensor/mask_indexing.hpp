@@ -20,6 +20,24 @@ namespace detail {
 XGRAD_LAZY Array<bool> full_mask(
     Tensor<bool> const& mask, AnyTensor const& x, std::string_view name = "x(mask)");
 
+/// Base of what x(mask) and x(index) return. x(i) += y is x(i) = x(i) + y; a named tensor that was
+/// read changes alone.
+template <class Self, Scalar T> struct SelectedTensor : Tensor<T> {
+    explicit SelectedTensor(Tensor<T> t) : Tensor<T>(std::move(t)) {}
+#define XGRAD_COMPOUND(op)                                                                         \
+    template <detail::OperandLike X> void operator op##=(X const& x)&& {                           \
+        static_cast<Self&&>(*this) = static_cast<Tensor<T> const&>(*this) op x;                    \
+    }                                                                                              \
+    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x)& {                      \
+        return Tensor<T>::operator op##=(x);                                                       \
+    }
+    XGRAD_COMPOUND(+)
+    XGRAD_COMPOUND(-)
+    XGRAD_COMPOUND(*)
+    XGRAD_COMPOUND(/)
+#undef XGRAD_COMPOUND
+};
+
 } // namespace detail
 
 /// The elements of x where the mask, broadcast to its shape, is true, as a vector.
@@ -28,10 +46,11 @@ template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> con
 }
 
 /// The result of x(mask): a vector to read, a destination to assign to.
-template <Scalar T> class MaskedTensor : public Tensor<T> {
+template <Scalar T> class MaskedTensor : public detail::SelectedTensor<MaskedTensor<T>, T> {
 public:
     MaskedTensor(Tensor<T> t, Tensor<bool> mask)
-        : Tensor<T>(express(MaskedSelect{{}, detail::full_mask(mask, t)}, t)),
+        : detail::SelectedTensor<MaskedTensor, T>(
+              express(MaskedSelect{{}, detail::full_mask(mask, t)}, t)),
           tensor_(std::move(t)), mask_(std::move(mask)) {
         if constexpr (detail::watches_handles) tensor_.belongs_to_library();
     }
@@ -52,20 +71,6 @@ public:
     void operator=(MaskedTensor const& o) && {
         std::move(*this) = static_cast<Tensor<T> const&>(o);
     }
-
-    // x(mask) += y is x(mask) = x(mask) + y. A named vector that was read changes alone.
-#define XGRAD_COMPOUND(op)                                                                         \
-    template <detail::OperandLike X> void operator op##=(X const& x)&& {                           \
-        std::move(*this) = static_cast<Tensor<T> const&>(*this) op x;                              \
-    }                                                                                              \
-    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x)& {                      \
-        return Tensor<T>::operator op##=(x);                                                       \
-    }
-    XGRAD_COMPOUND(+)
-    XGRAD_COMPOUND(-)
-    XGRAD_COMPOUND(*)
-    XGRAD_COMPOUND(/)
-#undef XGRAD_COMPOUND
 
 private:
     Tensor<T> tensor_;

@@ -91,28 +91,6 @@ template <class E> Tensor<typename E::scalar> record(E const& e) {
         record_flat(flat.table, flat.object(), flat.operands).handle());
 }
 
-/// Reduces an expression over axes without storing its values or recording.
-template <class Combine, class E>
-Array<typename E::scalar> reduce_unrecorded(E const& e, Axes const& axes, bool keep) {
-    FlattenedExpression<E> const flat(e);
-    BoundOperands const in(flat.table, flat.object(), flat.operands, false);
-    return reduce_expression<Combine, typename E::scalar>(
-        flat.table.kernels, flat.object(), in.arrays, in.space(), axes, keep);
-}
-
-/// Sums an expression over axes (over all without a list) without storing its values, and records
-/// the sum. A mean is a sum times 1 / count.
-template <class E>
-Tensor<typename E::scalar> record_sum(
-    std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false) {
-    check_defined(operation, e);
-    FlattenedExpression<E> const flat(e);
-    return Tensor<typename E::scalar>(
-        record_flat_sum(operation, flat.table, sum_kernel_of<typename FlattenedExpression<E>::F>(),
-            flat.object(), flat.operands, over, keepdims, mean)
-            .handle());
-}
-
 } // namespace xgrad::detail
 
 namespace xgrad {

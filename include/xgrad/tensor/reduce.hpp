@@ -18,13 +18,21 @@ namespace xgrad {
 template <Operand X> auto materialize_expression(X const& x) { return detail::materialize(x); }
 template <Scalar T> Traced<T> materialize_expression(Traced<T> const& x) { return x; }
 
-/// Masks are summed as int64; the mean of integers is double.
+/// Masks are summed as int64; the mean of integers is double. A mean is a sum times 1 / count.
 template <Operand X>
 auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool keep, bool mean) {
     using L = typename X::kind;
     if constexpr (std::same_as<L, B>)
         return record_sum(operation, cast<std::int64_t>(x), axes, keep, mean);
-    else return detail::record_sum(operation, x, axes, keep, mean);
+    else {
+        detail::check_defined(operation, x);
+        using Flattened = detail::FlattenedExpression<X>;
+        Flattened const flat(x);
+        auto const result = detail::record_flat_sum(operation, flat.table,
+            detail::sum_kernel_of<typename Flattened::F>(), flat.object(), flat.operands, axes,
+            keep, mean);
+        return Tensor<typename X::scalar>(result.handle());
+    }
 }
 
 /// True where an operand of x requires a gradient.
@@ -40,9 +48,12 @@ template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
 template <template <class> class Combine, Operand X>
 auto fold(X const& x, Axes const& axes, bool keep) {
     using T = typename X::scalar;
-    if constexpr (detail::is_expression<X>)
-        return Tensor<T>(detail::reduce_unrecorded<Combine<T>>(x, axes, keep));
-    else return Tensor<T>(detail::reduce_array<Combine>(x.array_of(), axes, keep));
+    if constexpr (detail::is_expression<X>) {
+        detail::FlattenedExpression<X> const flat(x);
+        detail::BoundOperands const in(flat.table, flat.object(), flat.operands, false);
+        return Tensor<T>(detail::reduce_expression<Combine<T>, T>(
+            flat.table.kernels, flat.object(), in.arrays, in.space(), axes, keep));
+    } else return Tensor<T>(detail::reduce_array<Combine>(x.array_of(), axes, keep));
 }
 
 /// Detaches a tensor that a recorded operation reads as a constant.

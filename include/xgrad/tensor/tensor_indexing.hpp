@@ -55,11 +55,11 @@ template <class I> std::size_t axes_of(std::size_t unnamed) {
 } // namespace detail
 
 /// The result of x(index): a tensor to read, a destination to assign to.
-template <Scalar T> class IndexedTensor : public Tensor<T> {
+template <Scalar T> class IndexedTensor : public detail::SelectedTensor<IndexedTensor<T>, T> {
 public:
     /// The slices of `part`, seen in shape `shape`, at these positions of an axis.
     IndexedTensor(Tensor<T> part, Shape const& shape, std::size_t axis, Tensor<std::int64_t> index)
-        : Tensor<T>(
+        : detail::SelectedTensor<IndexedTensor, T>(
               take(xgrad::reshape(part, Axes(shape)), index, static_cast<std::ptrdiff_t>(axis))),
           part_(std::move(part)), shape_(shape), axis_(static_cast<std::ptrdiff_t>(axis)),
           index_(std::move(index)) {
@@ -95,20 +95,6 @@ public:
     void operator=(IndexedTensor const& o) && {
         std::move(*this) = static_cast<Tensor<T> const&>(o);
     }
-
-    // x(index) += y is x(index) = x(index) + y.
-#define XGRAD_COMPOUND(op)                                                                         \
-    template <detail::OperandLike X> void operator op##=(X const& x)&& {                           \
-        std::move(*this) = static_cast<Tensor<T> const&>(*this) op x;                              \
-    }                                                                                              \
-    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x)& {                      \
-        return Tensor<T>::operator op##=(x);                                                       \
-    }
-    XGRAD_COMPOUND(+)
-    XGRAD_COMPOUND(-)
-    XGRAD_COMPOUND(*)
-    XGRAD_COMPOUND(/)
-#undef XGRAD_COMPOUND
 
 private:
     Tensor<T> part_;
