@@ -26,19 +26,20 @@ struct ConvLayer : Module<Self> {
     Options options;
     Parameter<T> weight, bias;
 
-    ConvLayer(std::string_view name, std::size_t in, std::size_t out, bool transposed,
-        PerAxis<D> kernel, Options const& o)
-        : options(checked(name, in, out, kernel, o)),
-          weight(
-              *this, "weight", begin(transposed ? in : out, transposed ? out : in, kernel, true)),
+    ConvLayer(std::size_t in_channels, std::size_t out_channels, PerAxis<D> kernel_size,
+        Options const& o = {})
+        : options(checked(in_channels, out_channels, kernel_size, o)),
+          weight(*this, "weight", begin(in_channels, out_channels, kernel_size, true)),
           bias(*this, "bias",
-              o.bias ? begin(transposed ? in : out, transposed ? out : in, kernel, false, out)
-                     : Tensor<T>()) {}
+              o.bias ? begin(in_channels, out_channels, kernel_size, false) : Tensor<T>()) {}
+    ConvLayer(std::size_t in_channels, std::size_t out_channels, PerAxis<D> kernel_size,
+        PerAxis<D> stride, PerAxis<D> padding = 0)
+        : ConvLayer(in_channels, out_channels, kernel_size,
+              Options{.stride = stride, .padding = padding}) {}
     std::string extra_repr() const override {
         PerAxis<D> kernel(0);
         for (std::size_t d = 0; d < D; ++d)
             kernel.along[d] = static_cast<std::ptrdiff_t>(weight.shape()[2 + d]);
-        constexpr bool transposed = std::same_as<Options, ConvTransposeOptions<D>>;
         std::size_t const first = weight.shape()[0], second = weight.shape()[1] * options.groups;
         std::string text = std::to_string(transposed ? first : second) + ", " +
                            std::to_string(transposed ? second : first) +
@@ -55,8 +56,10 @@ struct ConvLayer : Module<Self> {
     }
 
 private:
-    static Options const& checked(std::string_view name, std::size_t in, std::size_t out,
-        PerAxis<D> const& kernel, Options const& o) {
+    static constexpr bool transposed = std::same_as<Options, ConvTransposeOptions<D>>;
+    static Options const& checked(
+        std::size_t in, std::size_t out, PerAxis<D> const& kernel, Options const& o) {
+        constexpr auto name = xgrad::detail::type_name<Self>;
         if (o.groups == 0)
             xgrad::detail::fail<ShapeError>(name, ": groups must be a positive integer");
         if (in % o.groups)
@@ -66,12 +69,13 @@ private:
         check_window(name, kernel, o.stride, o.padding, o.dilation);
         return o;
     }
-    Tensor<T> begin(std::size_t first, std::size_t second, PerAxis<D> const& kernel, bool is_weight,
-        std::size_t length = 0) const {
+    Tensor<T> begin(
+        std::size_t in, std::size_t out, PerAxis<D> const& kernel, bool is_weight) const {
+        std::size_t const first = transposed ? in : out, second = transposed ? out : in;
         Shape shape{first, second / options.groups};
         for (auto const n : kernel.along) shape.push_back(static_cast<std::size_t>(n));
         std::size_t const fan_in = first ? numel(shape) / first : 0;
-        return uniform_for<T>(fan_in, is_weight ? shape : Shape{length});
+        return uniform_for<T>(fan_in, is_weight ? shape : Shape{out});
     }
 };
 
@@ -81,63 +85,47 @@ private:
 /// +-1/sqrt(in_channels kernel_size / groups).
 template <Differentiable T = double>
 struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
-    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
-        ConvOptions<1> const& o = {})
-        : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>>(
-              "Conv1d", in_channels, out_channels, false, kernel_size, o) {}
-    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
-        PerAxis<1> stride, PerAxis<1> padding = 0)
-        : Conv1d(in_channels, out_channels, kernel_size,
-              ConvOptions<1>{.stride = stride, .padding = padding}) {}
+    using detail::ConvLayer<Conv1d, T, 1, ConvOptions<1>>::ConvLayer;
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv1d(x, this->weight, this->bias, this->options);
     }
 };
+Conv1d(std::size_t, std::size_t, PerAxis<1>, ConvOptions<1> const& = {}) -> Conv1d<>;
+Conv1d(std::size_t, std::size_t, PerAxis<1>, PerAxis<1>, PerAxis<1> = 0) -> Conv1d<>;
 /// functional::conv2d() with a weight and a bias.
 template <Differentiable T = double>
 struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
-    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
-        ConvOptions<2> const& o = {})
-        : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>>(
-              "Conv2d", in_channels, out_channels, false, kernel_size, o) {}
-    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
-        PerAxis<2> stride, PerAxis<2> padding = 0)
-        : Conv2d(in_channels, out_channels, kernel_size,
-              ConvOptions<2>{.stride = stride, .padding = padding}) {}
+    using detail::ConvLayer<Conv2d, T, 2, ConvOptions<2>>::ConvLayer;
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv2d(x, this->weight, this->bias, this->options);
     }
 };
+Conv2d(std::size_t, std::size_t, PerAxis<2>, ConvOptions<2> const& = {}) -> Conv2d<>;
+Conv2d(std::size_t, std::size_t, PerAxis<2>, PerAxis<2>, PerAxis<2> = 0) -> Conv2d<>;
 /// functional::conv_transpose1d() with a weight and a bias, initialised uniformly on
 /// +-1/sqrt(out_channels kernel_size / groups).
 template <Differentiable T = double>
 struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>> {
-    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
-        ConvTransposeOptions<1> const& o = {})
-        : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>>(
-              "ConvTranspose1d", in_channels, out_channels, true, kernel_size, o) {}
-    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
-        PerAxis<1> stride, PerAxis<1> padding = 0)
-        : ConvTranspose1d(in_channels, out_channels, kernel_size,
-              ConvTransposeOptions<1>{.stride = stride, .padding = padding}) {}
+    using detail::ConvLayer<ConvTranspose1d, T, 1, ConvTransposeOptions<1>>::ConvLayer;
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv_transpose1d(x, this->weight, this->bias, this->options);
     }
 };
+ConvTranspose1d(std::size_t, std::size_t, PerAxis<1>, ConvTransposeOptions<1> const& = {})
+    -> ConvTranspose1d<>;
+ConvTranspose1d(std::size_t, std::size_t, PerAxis<1>, PerAxis<1>, PerAxis<1> = 0)
+    -> ConvTranspose1d<>;
 /// functional::conv_transpose2d() with a weight and a bias.
 template <Differentiable T = double>
 struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>> {
-    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
-        ConvTransposeOptions<2> const& o = {})
-        : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>>(
-              "ConvTranspose2d", in_channels, out_channels, true, kernel_size, o) {}
-    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
-        PerAxis<2> stride, PerAxis<2> padding = 0)
-        : ConvTranspose2d(in_channels, out_channels, kernel_size,
-              ConvTransposeOptions<2>{.stride = stride, .padding = padding}) {}
+    using detail::ConvLayer<ConvTranspose2d, T, 2, ConvTransposeOptions<2>>::ConvLayer;
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv_transpose2d(x, this->weight, this->bias, this->options);
     }
 };
+ConvTranspose2d(std::size_t, std::size_t, PerAxis<2>, ConvTransposeOptions<2> const& = {})
+    -> ConvTranspose2d<>;
+ConvTranspose2d(std::size_t, std::size_t, PerAxis<2>, PerAxis<2>, PerAxis<2> = 0)
+    -> ConvTranspose2d<>;
 
 } // namespace xgrad::nn

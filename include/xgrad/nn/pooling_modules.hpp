@@ -12,96 +12,72 @@
 namespace xgrad::nn {
 
 namespace detail {
-template <std::size_t D, class Options>
-std::string pool_text(PerAxis<D> const& kernel, Options const& o) {
-    return "kernel_size=" + option_text(kernel) +
-           ", stride=" + option_text(o.stride.value_or(kernel)) +
-           ", padding=" + option_text(o.padding) + (o.ceil_mode ? ", ceil_mode=true" : "");
-}
+template <class Self, std::size_t D, class OptionsOf> struct PoolLayer : Module<Self> {
+    using Options = OptionsOf;
+    PerAxis<D> kernel_size; // extents of a window
+    Options options;        // all but the kernel size
+    explicit PoolLayer(PerAxis<D> kernel, Options const& o = {})
+        : kernel_size(kernel), options(o) {}
+    /// MaxPool2d({3, 2}), which could otherwise be a kernel and a stride.
+    explicit PoolLayer(std::initializer_list<std::ptrdiff_t> kernel, Options const& o = {})
+        requires(D > 1)
+        : PoolLayer(PerAxis<D>::from(kernel), o) {}
+    PoolLayer(PerAxis<D> kernel, PerAxis<D> stride, PerAxis<D> padding = 0)
+        : PoolLayer(kernel, Options{.stride = stride, .padding = padding}) {}
+    std::string extra_repr() const override {
+        return "kernel_size=" + option_text(kernel_size) +
+               ", stride=" + option_text(options.stride.value_or(kernel_size)) +
+               ", padding=" + option_text(options.padding) +
+               (options.ceil_mode ? ", ceil_mode=true" : "");
+    }
+};
+template <class Self, std::size_t D> struct AdaptivePoolLayer : Module<Self> {
+    PerAxis<D> output_size; // extents of the output
+    explicit AdaptivePoolLayer(PerAxis<D> size) : output_size(size) {}
+    std::string extra_repr() const override { return "output_size=" + option_text(output_size); }
+};
 } // namespace detail
 
 /// functional::max_pool1d() with a kernel size, which is the default stride, too.
-struct MaxPool1d : Module<MaxPool1d> {
-    using Options = MaxPoolOptions<1>;
-    PerAxis<1> kernel_size; // extent of a window
-    Options options;        // all but the kernel size
-    explicit MaxPool1d(PerAxis<1> kernel, MaxPoolOptions<1> const& o = {})
-        : kernel_size(kernel), options(o) {}
-    MaxPool1d(PerAxis<1> kernel, PerAxis<1> stride, PerAxis<1> padding = 0)
-        : MaxPool1d(kernel, Options{.stride = stride, .padding = padding}) {}
+struct MaxPool1d : detail::PoolLayer<MaxPool1d, 1, MaxPoolOptions<1>> {
+    using PoolLayer::PoolLayer;
     template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::max_pool1d(x, kernel_size, options);
     }
-    std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 /// functional::max_pool2d() with a kernel size, which is the default stride, too.
-struct MaxPool2d : Module<MaxPool2d> {
-    using Options = MaxPoolOptions<2>;
-    PerAxis<2> kernel_size; // extents of a window
-    Options options;        // all but the kernel size
-    explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {})
-        : kernel_size(kernel), options(o) {}
-    /// MaxPool2d({3, 2}), which could otherwise be a kernel and a stride.
-    explicit MaxPool2d(std::initializer_list<std::ptrdiff_t> kernel, Options const& o = {})
-        : MaxPool2d(PerAxis<2>::from(kernel), o) {}
-    MaxPool2d(PerAxis<2> kernel, PerAxis<2> stride, PerAxis<2> padding = 0)
-        : MaxPool2d(kernel, Options{.stride = stride, .padding = padding}) {}
+struct MaxPool2d : detail::PoolLayer<MaxPool2d, 2, MaxPoolOptions<2>> {
+    using PoolLayer::PoolLayer;
     template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::max_pool2d(x, kernel_size, options);
     }
-    std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 /// functional::avg_pool1d() with a kernel size.
-struct AvgPool1d : Module<AvgPool1d> {
-    using Options = AvgPoolOptions<1>;
-    PerAxis<1> kernel_size; // extent of a window
-    Options options;        // all but the kernel size
-    explicit AvgPool1d(PerAxis<1> kernel, AvgPoolOptions<1> const& o = {})
-        : kernel_size(kernel), options(o) {}
-    AvgPool1d(PerAxis<1> kernel, PerAxis<1> stride, PerAxis<1> padding = 0)
-        : AvgPool1d(kernel, Options{.stride = stride, .padding = padding}) {}
+struct AvgPool1d : detail::PoolLayer<AvgPool1d, 1, AvgPoolOptions<1>> {
+    using PoolLayer::PoolLayer;
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::avg_pool1d(x, kernel_size, options);
     }
-    std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 /// functional::avg_pool2d() with a kernel size, which is the default stride, too.
-struct AvgPool2d : Module<AvgPool2d> {
-    using Options = AvgPoolOptions<2>;
-    PerAxis<2> kernel_size; // extents of a window
-    Options options;        // all but the kernel size
-    explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {})
-        : kernel_size(kernel), options(o) {}
-    /// AvgPool2d({3, 2}), which could otherwise be a kernel and a stride.
-    explicit AvgPool2d(std::initializer_list<std::ptrdiff_t> kernel, Options const& o = {})
-        : AvgPool2d(PerAxis<2>::from(kernel), o) {}
-    AvgPool2d(PerAxis<2> kernel, PerAxis<2> stride, PerAxis<2> padding = 0)
-        : AvgPool2d(kernel, Options{.stride = stride, .padding = padding}) {}
+struct AvgPool2d : detail::PoolLayer<AvgPool2d, 2, AvgPoolOptions<2>> {
+    using PoolLayer::PoolLayer;
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::avg_pool2d(x, kernel_size, options);
     }
-    std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 /// functional::adaptive_avg_pool1d() to an output size.
-struct AdaptiveAvgPool1d : Module<AdaptiveAvgPool1d> {
-    PerAxis<1> output_size; // extent of the output
-    explicit AdaptiveAvgPool1d(PerAxis<1> size) : output_size(size) {}
+struct AdaptiveAvgPool1d : detail::AdaptivePoolLayer<AdaptiveAvgPool1d, 1> {
+    using AdaptivePoolLayer::AdaptivePoolLayer;
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::adaptive_avg_pool1d(x, output_size);
     }
-    std::string extra_repr() const override {
-        return "output_size=" + detail::option_text(output_size);
-    }
 };
 /// functional::adaptive_avg_pool2d() to an output size.
-struct AdaptiveAvgPool2d : Module<AdaptiveAvgPool2d> {
-    PerAxis<2> output_size; // extents of the output
-    explicit AdaptiveAvgPool2d(PerAxis<2> size) : output_size(size) {}
+struct AdaptiveAvgPool2d : detail::AdaptivePoolLayer<AdaptiveAvgPool2d, 2> {
+    using AdaptivePoolLayer::AdaptivePoolLayer;
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::adaptive_avg_pool2d(x, output_size);
-    }
-    std::string extra_repr() const override {
-        return "output_size=" + detail::option_text(output_size);
     }
 };
 
