@@ -8,6 +8,32 @@
 
 namespace xgrad::detail {
 
+/// Walks over a graph from these edges on. enter(edge) says whether the walk enters its Node, which
+/// it should do once; leave(node) is called when it has left all Nodes that the edges of the Node
+/// lead to.
+template <class Enter, class Leave>
+void walk_graph(std::span<Edge const> from, Enter const& enter, Leave const& leave) {
+    CachedVector<std::pair<Node*, std::size_t>> path; // each with the next of its edges
+    auto const follow = [&](Edge const& edge) {
+        if (edge && enter(edge)) path.emplace_back(edge.function.get(), 0);
+    };
+    for (auto const& edge : from)
+        for (follow(edge); !path.empty();) {
+            auto& [node, next] = path.back();
+            if (auto const edges = node->next_edges(); next < edges.size()) follow(edges[next++]);
+            else {
+                leave(*node);
+                path.pop_back();
+            }
+        }
+}
+/// An empty edge for a tensor that requires no gradient.
+inline CachedVector<Edge> edges_to(std::span<AnyTensor const> tensors) {
+    CachedVector<Edge> edges;
+    for (auto const& t : tensors) edges.push_back(t.defined() ? gradient_edge(t) : Edge());
+    return edges;
+}
+
 class ForwardPass {
 public:
     XGRAD_LAZY ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
@@ -44,9 +70,6 @@ private:
     /// The state of a Node in this pass, and whether it is new.
     XGRAD_LAZY std::pair<Index, bool> enter(Node& node);
     XGRAD_LAZY Index lookup(Node const& node) const;
-
-    /// Appends a Node, after all Nodes that its edges lead to, to order_.
-    XGRAD_LAZY void visit(Node& last);
 
     XGRAD_LAZY AnyTensor tangent(Edge const& edge);
 

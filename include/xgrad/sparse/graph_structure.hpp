@@ -2,6 +2,7 @@
 // derivatives holds as long as it stays the same.
 #pragma once
 
+#include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/structure.hpp>
 
 namespace xgrad::detail {

@@ -3,8 +3,8 @@
 
 #include <unordered_map>
 
-#include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/functional/evaluation.hpp>
+#include <xgrad/functional/forward_pass.hpp>
 
 namespace xgrad::detail {
 
@@ -49,27 +49,19 @@ XGRAD_LAZY_BODY void become_values(bool create_graph, std::span<AnyTensor> outpu
 XGRAD_LAZY_BODY bool Evaluation::for_each_captured(
     std::function<void(Edge const&)> const& f) const {
     std::unordered_map<Node const*, std::size_t> seen; // a type that ForwardPass has, too
-    std::vector<Node const*> path;
     bool depends = false;
     for (auto const& x : inputs) seen[gradient_edge(x).function.get()] = 2;
-    auto const follow = [&](Edge const& edge) {
-        Node const* const node = edge.function.get();
-        if (!node) return;
-        if (auto const at = seen.find(node); at != seen.end()) {
-            depends |= at->second == 2;
-            return;
-        }
-        if (is_leaf(*node) || node->sequence_nr() <= before) return f(edge);
-        seen[node] = 1;
-        path.push_back(node);
+    auto const enter = [&](Edge const& edge) {
+        Node const& node = *edge.function;
+        auto const at = seen.find(&node);
+        depends |= at != seen.end() && at->second == 2;
+        if (at != seen.end()) return false;
+        bool const is_captured = is_leaf(node) || node.sequence_nr() <= before;
+        if (is_captured) f(edge);
+        else seen[&node] = 1;
+        return !is_captured;
     };
-    for (auto const& y : outputs)
-        if (y.requires_grad()) follow(gradient_edge(y));
-    while (!path.empty()) {
-        auto const edges = path.back()->next_edges();
-        path.pop_back();
-        for (auto const& edge : edges) follow(edge);
-    }
+    walk_graph(edges_to(outputs), enter, [](Node&) {});
     return depends;
 }
 XGRAD_LAZY_BODY void Evaluation::check_depends() const {

@@ -6,17 +6,17 @@
 namespace xgrad::detail {
 
 XGRAD_LAZY_BODY ForwardPass::ForwardPass(
-    std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs) {
+    std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs)
+    : inputs_(edges_to(inputs)), outputs_(edges_to(outputs)) {
     link_forward_mode();
     notes_.reserve(few);
-    for (auto const& x : inputs) {
-        inputs_.push_back(gradient_edge(x));
-        notes_[enter(*inputs_.back().function).first].is_input = true;
-    }
-    for (auto const& y : outputs) {
-        outputs_.push_back(y.requires_grad() ? gradient_edge(y) : Edge());
-        if (outputs_.back()) visit(*outputs_.back().function);
-    }
+    for (auto const& edge : inputs_) notes_[enter(*edge.function).first].is_input = true;
+    auto const is_entered = [&](Edge const& edge) {
+        auto const [index, is_new] = enter(*edge.function);
+        ++notes_[index].users;
+        return is_new;
+    };
+    walk_graph(outputs_, is_entered, [&](Node& node) { order_.push_back(lookup(node)); });
 }
 
 XGRAD_LAZY_BODY bool ForwardPass::prefers_reverse() const {
@@ -88,24 +88,6 @@ XGRAD_LAZY_BODY auto ForwardPass::lookup(Node const& node) const -> Index {
     Index i = 0;
     while (i < notes_.size() && notes_[i].node != &node) ++i;
     return i;
-}
-
-XGRAD_LAZY_BODY void ForwardPass::visit(Node& last) {
-    CachedVector<std::pair<Index, std::size_t>> path;
-    auto const begin = [&](Node& node) {
-        auto const [index, is_new] = enter(node);
-        ++notes_[index].users;
-        if (is_new) path.emplace_back(index, 0);
-    };
-    begin(last);
-    while (!path.empty()) {
-        auto& [index, next] = path.back();
-        auto const edges = notes_[index].node->next_edges();
-        if (next == edges.size()) {
-            order_.push_back(index);
-            path.pop_back();
-        } else if (Edge const& edge = edges[next++]) begin(*edge.function);
-    }
 }
 
 XGRAD_LAZY_BODY AnyTensor ForwardPass::tangent(Edge const& edge) {

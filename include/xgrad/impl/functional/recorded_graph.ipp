@@ -7,6 +7,7 @@
 #include <string>
 
 #include <xgrad/functional/evaluation.hpp>
+#include <xgrad/functional/forward_pass.hpp>
 
 namespace xgrad::detail {
 
@@ -43,8 +44,6 @@ private:
         std::uint32_t input_nr;
     };
 
-    XGRAD_LAZY static Edge edge_of(AnyTensor const& t);
-    XGRAD_LAZY static CachedVector<Edge> edges_of(Tensors const& tensors);
     XGRAD_LAZY static std::size_t argument_of(
         Edge const& edge, CachedVector<Edge> const& arguments);
     XGRAD_LAZY static bool is_like(Step const& step, Node const& node);
@@ -54,16 +53,6 @@ private:
     std::vector<Step> steps_; // in breadth-first order
     std::vector<Link> results_, edges_;
 };
-
-XGRAD_LAZY_BODY Edge RecordedGraph::edge_of(AnyTensor const& t) {
-    return t.defined() ? gradient_edge(t) : Edge();
-}
-
-XGRAD_LAZY_BODY CachedVector<Edge> RecordedGraph::edges_of(Tensors const& tensors) {
-    CachedVector<Edge> edges;
-    for (auto const& t : tensors) edges.push_back(edge_of(t));
-    return edges;
-}
 
 XGRAD_LAZY_BODY std::size_t RecordedGraph::argument_of(
     Edge const& edge, CachedVector<Edge> const& arguments) {
@@ -76,7 +65,7 @@ XGRAD_LAZY_BODY std::size_t RecordedGraph::argument_of(
 XGRAD_LAZY_BODY RecordedGraph::RecordedGraph(
     Tensors const& arguments, Tensors const& results, std::uint64_t before)
     : last_(next_sequence) {
-    auto const inputs = edges_of(arguments);
+    auto const inputs = edges_to(arguments);
     std::vector<Node const*> nodes;                         // of steps_
     std::vector<std::size_t> step_of(last_ - before, none); // by sequence number
     auto const link_to = [&](Edge const& edge) -> Link {
@@ -95,7 +84,7 @@ XGRAD_LAZY_BODY RecordedGraph::RecordedGraph(
         nodes.push_back(&node);
         return {steps_.size() - 1, edge.input_nr};
     };
-    for (auto const& result : results) results_.push_back(link_to(edge_of(result)));
+    for (auto const& edge : edges_to(results)) results_.push_back(link_to(edge));
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         if (!steps_[i].text) continue;
         auto const edges = nodes[i]->next_edges();
@@ -113,7 +102,7 @@ XGRAD_LAZY_BODY bool RecordedGraph::is_like(Step const& step, Node const& node) 
 
 XGRAD_LAZY_BODY void RecordedGraph::compare(
     Tensors const& arguments, Tensors const& results, std::uint64_t before) const {
-    auto const inputs = edges_of(arguments);
+    auto const inputs = edges_to(arguments);
     std::vector<Node const*> nodes(steps_.size(), nullptr);
     auto const is_same = [&](Link const& link, Step const& step, Edge const& edge) {
         auto const argument = argument_of(edge, inputs);
@@ -136,7 +125,8 @@ XGRAD_LAZY_BODY void RecordedGraph::compare(
     if (results.size() != results_.size())
         fail<GraphError>("checkpoint: The function returned ", results_.size(),
             " tensors the first time and returns ", results.size(), " now", must_be_the_same);
-    for (std::size_t i = 0; i < results.size(); ++i) visit(results_[i], edge_of(results[i]));
+    auto const edges = edges_to(results);
+    for (std::size_t i = 0; i < edges.size(); ++i) visit(results_[i], edges[i]);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         auto const& step = steps_[i];
         if (!nodes[i]) continue;

@@ -13,25 +13,14 @@ XGRAD_LAZY_BODY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan
     std::unordered_map<Node const*, bool> depends;
     for (auto const& x : inputs) depends[gradient_edge(x).function.get()] = true;
     std::vector<Node*> order;
-    std::vector<std::pair<Node*, std::size_t>> path; // each with the next of its edges
-    auto const enter = [&](Edge const& edge) {
-        if (depends.emplace(edge.function.get(), false).second)
-            path.emplace_back(edge.function.get(), 0);
-    };
-    for (auto const& y : outputs) {
-        if (y.requires_grad()) enter(gradient_edge(y));
-        while (!path.empty()) {
-            auto& [node, next] = path.back();
-            auto const edges = node->next_edges();
-            if (next < edges.size()) {
-                if (Edge const& edge = edges[next++]) enter(edge);
-                continue;
-            }
-            for (auto const& edge : edges) depends[node] |= edge && depends[edge.function.get()];
-            if (depends[node]) order.push_back(node);
-            path.pop_back();
-        }
-    }
+    walk_graph(
+        edges_to(outputs),
+        [&](Edge const& edge) { return depends.emplace(edge.function.get(), false).second; },
+        [&](Node& node) {
+            for (auto const& edge : node.next_edges())
+                depends[&node] |= edge && depends[edge.function.get()];
+            if (depends[&node]) order.push_back(&node);
+        });
     return order;
 }
 
