@@ -4,18 +4,13 @@
 #include <xgrad/core/begin_bodies.inc> // first
 
 #include <xgrad/impl/data/csv.ipp>
-#include <xgrad/impl/data/csv_log.ipp>
 #include <xgrad/impl/data/dlpack.ipp>
 #include <xgrad/impl/data/element.ipp>
 #include <xgrad/impl/data/event_log.ipp>
 #include <xgrad/impl/data/file.ipp>
-#include <xgrad/impl/data/inflate.ipp>
 #include <xgrad/impl/data/json.ipp>
 #include <xgrad/impl/data/npy.ipp>
-#include <xgrad/impl/data/npz.ipp>
-#include <xgrad/impl/data/progress.ipp>
 #include <xgrad/impl/data/safetensors.ipp>
-#include <xgrad/impl/data/scanner.ipp>
 #include <xgrad/impl/data/zip.ipp>
 
 XGRAD_HAS_BODIES_HERE(data_hpp)

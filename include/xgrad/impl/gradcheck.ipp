@@ -4,9 +4,7 @@
 
 #include <xgrad/core/begin_bodies.inc> // first
 
-#include <xgrad/impl/testing/differences.ipp>
 #include <xgrad/impl/testing/gradcheck.ipp>
-#include <xgrad/impl/testing/jacobian_check.ipp>
 
 XGRAD_HAS_BODIES_HERE(testing_gradcheck_hpp)
 

@@ -4,7 +4,6 @@
 #include <xgrad/core/begin_bodies.inc> // first
 
 #include <xgrad/impl/kernels/lapack.ipp>
-#include <xgrad/impl/linalg/einsum.ipp>
 #include <xgrad/impl/linalg/matrices.ipp>
 
 XGRAD_HAS_BODIES_HERE(linalg_hpp)

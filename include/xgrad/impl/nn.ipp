@@ -3,23 +3,11 @@
 
 #include <xgrad/core/begin_bodies.inc> // first
 
-#include <xgrad/impl/nn/activation_modules.ipp>
 #include <xgrad/impl/nn/any_module.ipp>
-#include <xgrad/impl/nn/attention.ipp>
 #include <xgrad/impl/nn/backward_hooks.ipp>
-#include <xgrad/impl/nn/convolution_lines.ipp>
 #include <xgrad/impl/nn/convolution_plan.ipp>
-#include <xgrad/impl/nn/embedding.ipp>
-#include <xgrad/impl/nn/functional.ipp>
-#include <xgrad/impl/nn/initializers.ipp>
-#include <xgrad/impl/nn/live_modules.ipp>
-#include <xgrad/impl/nn/load_report.ipp>
-#include <xgrad/impl/nn/module_hooks.ipp>
-#include <xgrad/impl/nn/module_text.ipp>
-#include <xgrad/impl/nn/normalization.ipp>
-#include <xgrad/impl/nn/pooling.ipp>
+#include <xgrad/impl/nn/modules.ipp>
 #include <xgrad/impl/nn/pooling_windows.ipp>
-#include <xgrad/impl/nn/standardize.ipp>
 #ifdef XGRAD_SEPARATE_COMPILATION
 #    include <xgrad/impl/nn/instances.inc>
 #endif

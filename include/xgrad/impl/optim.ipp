@@ -3,14 +3,9 @@
 
 #include <xgrad/core/begin_bodies.inc> // first
 
-#include <xgrad/impl/optim/adagrad.ipp>
-#include <xgrad/impl/optim/clip.ipp>
 #include <xgrad/impl/optim/lbfgs.ipp>
-#include <xgrad/impl/optim/line_search.ipp>
 #include <xgrad/impl/optim/optimizer.ipp>
-#include <xgrad/impl/optim/rmsprop.ipp>
 #include <xgrad/impl/optim/schedule.ipp>
-#include <xgrad/impl/optim/sgd.ipp>
 #ifdef XGRAD_SEPARATE_COMPILATION
 #    include <xgrad/impl/optim/instances.inc>
 #endif

@@ -9,12 +9,8 @@
 #include <xgrad/impl/package/dependencies.ipp>
 #include <xgrad/impl/package/exporter.ipp>
 #include <xgrad/impl/package/importer.ipp>
-#include <xgrad/impl/package/layer_arguments.ipp>
 #include <xgrad/impl/package/layers.ipp>
-#include <xgrad/impl/package/names.ipp>
-#include <xgrad/impl/package/provided.ipp>
 #include <xgrad/impl/package/registry.ipp>
-#include <xgrad/impl/package/saved_record.ipp>
 
 XGRAD_HAS_BODIES_HERE(package_hpp)
 

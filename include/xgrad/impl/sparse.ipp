@@ -5,7 +5,6 @@
 
 #include <xgrad/impl/sparse/coloring.ipp>
 #include <xgrad/impl/sparse/graph_structure.ipp>
-#include <xgrad/impl/sparse/matrix.ipp>
 #include <xgrad/impl/sparse/pattern.ipp>
 #include <xgrad/impl/sparse/plan.ipp>
 

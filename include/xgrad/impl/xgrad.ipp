@@ -3,36 +3,25 @@
 
 #include <xgrad/core/begin_bodies.inc> // first
 
-#include <xgrad/impl/autograd/accumulate_grad.ipp>
-#include <xgrad/impl/autograd/anomaly.ipp>
 #include <xgrad/impl/autograd/any_tensor.ipp>
 #include <xgrad/impl/autograd/engine.ipp>
-#include <xgrad/impl/autograd/gradient_edge.ipp>
-#include <xgrad/impl/autograd/hook.ipp>
 #include <xgrad/impl/autograd/local_graph.ipp>
 #include <xgrad/impl/autograd/node.ipp>
 #include <xgrad/impl/autograd/run_node.ipp>
 #include <xgrad/impl/autograd/saved_tensor.ipp>
-#include <xgrad/impl/autograd/saved_tensor_hooks.ipp>
-#include <xgrad/impl/autograd/second_order.ipp>
 #include <xgrad/impl/autograd/view.ipp>
 #include <xgrad/impl/core/array.ipp>
 #include <xgrad/impl/core/call_stack.ipp>
-#include <xgrad/impl/core/choice.ipp>
 #include <xgrad/impl/core/error.ipp>
 #include <xgrad/impl/core/memory.ipp>
 #include <xgrad/impl/core/parallel.ipp>
 #include <xgrad/impl/core/ref.ipp>
 #include <xgrad/impl/core/shape.ipp>
 #include <xgrad/impl/core/stream.ipp>
-#include <xgrad/impl/core/transposed.ipp>
-#include <xgrad/impl/core/warning.ipp>
 #include <xgrad/impl/expr/flat_expression.ipp>
 #include <xgrad/impl/functional/checkpoint.ipp>
 #include <xgrad/impl/functional/evaluation.ipp>
-#include <xgrad/impl/functional/forward_pass.ipp>
 #include <xgrad/impl/functional/jacobian.ipp>
-#include <xgrad/impl/functional/jvp.ipp>
 #include <xgrad/impl/functional/vjp.ipp>
 #include <xgrad/impl/fuse/kernel_call.ipp>
 #include <xgrad/impl/fuse/nd_loop.ipp>
@@ -40,33 +29,19 @@
 #include <xgrad/impl/kernels/fft.ipp>
 #include <xgrad/impl/kernels/gemm.ipp>
 #include <xgrad/impl/ops/gamma.ipp>
-#include <xgrad/impl/ops/indexing.ipp>
-#include <xgrad/impl/ops/padding.ipp>
 #include <xgrad/impl/ops/shaping.ipp>
 #include <xgrad/impl/tensor/arraywise_record.ipp>
 #include <xgrad/impl/tensor/backward.ipp>
-#include <xgrad/impl/tensor/bound_operands.ipp>
 #include <xgrad/impl/tensor/create.ipp>
-#include <xgrad/impl/tensor/from_memory.ipp>
 #include <xgrad/impl/tensor/function_node.ipp>
-#include <xgrad/impl/tensor/fused_gradient_node.ipp>
 #include <xgrad/impl/tensor/fused_node.ipp>
-#include <xgrad/impl/tensor/index_select.ipp>
+#include <xgrad/impl/tensor/indexing.ipp>
 #include <xgrad/impl/tensor/inplace.ipp>
-#include <xgrad/impl/tensor/join.ipp>
 #include <xgrad/impl/tensor/local_jacobian.ipp>
-#include <xgrad/impl/tensor/mask_indexing.ipp>
-#include <xgrad/impl/tensor/operand_plan.ipp>
-#include <xgrad/impl/tensor/ordering.ipp>
 #include <xgrad/impl/tensor/parts.ipp>
-#include <xgrad/impl/tensor/print.ipp>
 #include <xgrad/impl/tensor/record.ipp>
-#include <xgrad/impl/tensor/record_table.ipp>
 #include <xgrad/impl/tensor/shared_writes.ipp>
 #include <xgrad/impl/tensor/state_dict.ipp>
-#include <xgrad/impl/tensor/tensor_indexing.ipp>
-#include <xgrad/impl/tensor/traced.ipp>
-#include <xgrad/impl/tensor/views.ipp>
 #if defined(XGRAD_SEPARATE_COMPILATION) && !defined(XGRAD_INSTANCES_ELSEWHERE)
 #    include <xgrad/impl/instances.ipp>
 #endif

@@ -1,7 +1,10 @@
-// Bodies of node.hpp.
+// Bodies of node.hpp, accumulate_grad.hpp, gradient_edge.hpp and hook.hpp.
 #pragma once
 
+#include <xgrad/autograd/accumulate_grad.hpp>
 #include <xgrad/autograd/anomaly.hpp>
+#include <xgrad/autograd/gradient_edge.hpp>
+#include <xgrad/autograd/hook.hpp>
 #include <xgrad/autograd/node.hpp>
 
 namespace xgrad {
@@ -65,3 +68,119 @@ XGRAD_FUNCTION void Node::destroy_later(Node* node) noexcept {
 }
 
 } // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_two_libraries() {
+    fail<GraphError>("xgrad is there twice: this tensor is of another program or library, whose "
+                     "grad mode and passes this one does not see; link xgrad::compiled as a "
+                     "shared library (docs/libraries.md)");
+}
+
+XGRAD_FUNCTION void accumulate(AnyTensor& grad, AnyTensor gradient) {
+    if (auto& view = gradient.impl().view; view && !grad_mode && view->base->refs.load() == 1)
+        view.reset();
+    if (grad.defined()) {
+        if (grad.is_inference() && !inference_mode)
+            fail<GraphError>(
+                "Inplace update to inference tensor outside InferenceMode is not allowed. You can "
+                "make a clone to get a normal tensor before doing inplace "
+                "update. The tensor is a .grad that backward() made in InferenceMode.");
+        if (grad_mode || overlaps_itself(grad.impl().array))
+            grad = grad.impl().type->add(grad, gradient);
+        else grad.impl().type->add_in_place(grad, gradient);
+    } else if (can_be_taken(gradient)) grad = std::move(gradient);
+    else grad = gradient.impl().type->copy(gradient);
+}
+
+XGRAD_FUNCTION void add_to(AnyTensor& sum, AnyTensor const& more) {
+    sum = sum.defined() ? sum.impl().type->add(sum, more) : more;
+}
+
+XGRAD_FUNCTION void AccumulateGrad::accumulate_gradient(AnyTensor& gradient) {
+    if (!gradient.defined() || !accumulates_gradient()) return;
+    if (!leaf_->grad && can_be_taken(gradient)) leaf_->grad = std::move(gradient).handle();
+    else add(std::move(gradient));
+}
+
+XGRAD_FUNCTION AccumulateGrad* AccumulateGrad::made(TensorImpl& leaf) {
+    AccumulateGrad* node = nullptr;
+    auto* const fresh = new AccumulateGrad(leaf);
+    if (leaf.accumulator.compare_exchange_strong(node, fresh, std::memory_order_acq_rel))
+        return fresh;
+    delete fresh;
+    return node;
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void AccumulateGrad::add(AnyTensor gradient) {
+    AnyTensor grad(std::move(leaf_->grad));
+    try {
+        accumulate(grad, std::move(gradient));
+    } catch (...) {
+        leaf_->grad = std::move(grad).handle();
+        throw;
+    }
+    leaf_->grad = std::move(grad).handle();
+}
+
+XGRAD_FUNCTION AnyTensor snapshot(AnyTensor const& t) {
+    AnyTensor a = alias(t);
+    auto edge = gradient_edge(t);
+    a.impl().grad_fn = std::move(edge.function);
+    a.impl().output_nr = edge.input_nr;
+    return a;
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_LAZY_BODY GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
+    if (!node)
+        detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
+    if (output_nr >= node->num_outputs())
+        detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr,
+            ", only ", node->num_outputs());
+    if (detail::is_leaf(*node))
+        *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
+    else edge_ = {detail::Ref<Node>(node), output_nr};
+}
+
+XGRAD_LAZY_BODY void HookHandle::remove() {
+    if (auto const r = std::exchange(remove_, nullptr)) r();
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_LAZY_BODY bool AnyHookList::any() const {
+    auto* const hooks = hooks_.get();
+    if (!hooks) return false;
+    std::lock_guard const lock(hooks->mutex);
+    return !hooks->slots.empty();
+}
+
+XGRAD_LAZY_BODY HookSlots AnyHookList::slots() const {
+    auto* const hooks = hooks_.get();
+    if (!hooks) return {};
+    std::lock_guard const lock(hooks->mutex);
+    return hooks->slots;
+}
+
+XGRAD_LAZY_BODY HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool first) {
+    auto const& hooks = hooks_.made();
+    HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
+        auto const list = weak.lock();
+        auto const removed = weak_slot.lock();
+        if (!list || !removed) return;
+        removed->removed = true;
+        std::lock_guard const removing(list->mutex);
+        std::erase(list->slots, removed);
+    });
+    std::lock_guard const lock(hooks->mutex);
+    hooks->slots.insert(first ? hooks->slots.begin() : hooks->slots.end(), std::move(slot));
+    return handle;
+}
+
+} // namespace xgrad::detail

@@ -1,7 +1,9 @@
-// Bodies of error.hpp.
+// Bodies of error.hpp, choice.hpp and warning.hpp.
 #pragma once
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/core/error.hpp>
+#include <xgrad/core/warning.hpp>
 
 namespace xgrad::detail {
 
@@ -69,4 +71,41 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
     fail_undefined(operation, message_of({kind, " ", index}));
 }
 
+XGRAD_FUNCTION std::size_t choice_named(std::string_view names, std::string_view name) {
+    auto const colon = names.find(':');
+    std::string_view const option = names.substr(0, colon);
+    std::string all;
+    for (std::size_t i = 0, at = colon + 2; at < names.size(); ++i) {
+        auto const end = std::min(names.find(' ', at), names.size());
+        auto const candidate = names.substr(at, end - at);
+        if (candidate == name) return i;
+        all += (all.empty() ? "" : ", ") + std::string(candidate);
+        at = end + 1;
+    }
+    fail(option, ": there is no '", name, "', only ", all);
+}
+
+XGRAD_FUNCTION void warn_of(std::string text) {
+    auto& warnings = Warnings::all();
+    std::unique_lock lock(warnings.mutex);
+    if (auto const handler = warnings.handler) {
+        lock.unlock();
+        handler(text);
+    } else if (std::find(warnings.printed.begin(), warnings.printed.end(), text) ==
+               warnings.printed.end()) {
+        std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
+        warnings.printed.push_back(std::move(text));
+    }
+}
+
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
+    auto& warnings = detail::Warnings::all();
+    std::lock_guard const lock(warnings.mutex);
+    return std::exchange(warnings.handler, std::move(handler));
+}
+
+} // namespace xgrad

@@ -1,8 +1,13 @@
-// Bodies of optimizer.hpp.
+// Bodies of optimizer.hpp, adagrad.hpp, clip.hpp, line_search.hpp, rmsprop.hpp and sgd.hpp.
 #pragma once
 
 #include <xgrad/core/warning.hpp>
+#include <xgrad/optim/adagrad.hpp>
+#include <xgrad/optim/clip.hpp>
+#include <xgrad/optim/line_search.hpp>
 #include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/rmsprop.hpp>
+#include <xgrad/optim/sgd.hpp>
 
 namespace xgrad::optim {
 
@@ -119,6 +124,87 @@ XGRAD_FUNCTION void check_not_negative(char const* what, double v) {
 XGRAD_FUNCTION void check_fraction(char const* what, double v) {
     if (!(v >= 0 && v < 1))
         fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
+}
+
+XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("lr_decay value", o.lr_decay);
+    check_not_negative("weight_decay value", o.weight_decay);
+    check_not_negative("initial_accumulator_value value", o.initial_accumulator_value);
+    check_not_negative("epsilon value", o.eps);
+}
+
+} // namespace xgrad::optim::detail
+
+namespace xgrad::optim {
+
+XGRAD_FUNCTION double clip_grad_norm_(
+    std::vector<AnyTensor> const& parameters, double max_norm, double p, bool error_if_nonfinite) {
+    if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
+    bool const largest = p == std::numeric_limits<double>::infinity();
+    double total = 0;
+    std::vector<AnyTensor> gradients;
+    for (auto const& t : parameters)
+        if (t.impl().grad) gradients.emplace_back(t.impl().grad);
+    for (auto const& g : gradients) {
+        double const one = xgrad::detail::sum_of_powers(g, p);
+        if (!largest) total += one;
+        else total = one > total || one != one ? one : total;
+    }
+    if (!largest) total = p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
+    if (error_if_nonfinite && !xgrad::detail::is_finite(total))
+        xgrad::detail::fail(
+            "The total norm of the gradients is non-finite, so it cannot be clipped");
+    double const factor = max_norm / (total + 1e-6);
+    if (factor >= 1) return total;
+    for (auto const& g : gradients) xgrad::detail::check_in_place(g, "clip_grad_norm_", false);
+    for (auto const& g : gradients) {
+        g.impl().array.storage->bump();
+        g.impl().type->multiply_in_place(g, factor);
+    }
+    return total;
+}
+
+XGRAD_FUNCTION void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound) {
+    if (!(bound >= 0)) xgrad::detail::fail("clip_grad_value_: the bound must not be negative");
+    NoGradGuard const off;
+    for (auto const& t : parameters)
+        if (t.impl().grad)
+            xgrad::detail::with_type(
+                AnyTensor(t.impl().grad), [&]<Scalar T>(Tensor<T> const& gradient) {
+                    if constexpr (Differentiable<T>)
+                        detail::as_real(gradient).clamp_(-bound, bound);
+                });
+}
+
+} // namespace xgrad::optim
+
+namespace xgrad::optim::detail {
+
+XGRAD_FUNCTION double cubic_minimum(
+    LinePoint const& p, LinePoint const& q, double low, double high) {
+    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q)
+                                    : std::pair<LinePoint const&, LinePoint const&>(q, p);
+    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t),
+                 square = u * u - a.slope * b.slope, w = std::sqrt(square);
+    double const least = b.t - (b.t - a.t) * ((b.slope + w - u) / (b.slope - a.slope + 2 * w));
+    return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
+}
+
+XGRAD_FUNCTION void RMSpropRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("epsilon value", o.eps);
+    check_not_negative("momentum value", o.momentum);
+    check_not_negative("weight_decay value", o.weight_decay);
+    check_not_negative("alpha value", o.alpha);
+}
+
+XGRAD_FUNCTION void SGDRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("momentum", o.momentum);
+    check_not_negative("weight_decay", o.weight_decay);
+    if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
+        fail("Nesterov momentum requires a momentum and zero dampening");
 }
 
 } // namespace xgrad::optim::detail

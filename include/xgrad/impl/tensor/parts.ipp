@@ -1,7 +1,10 @@
-// Bodies of parts.hpp.
+// Bodies of parts.hpp, join.hpp, ordering.hpp and views.hpp.
 #pragma once
 
+#include <xgrad/tensor/join.hpp>
+#include <xgrad/tensor/ordering.hpp>
 #include <xgrad/tensor/parts.hpp>
+#include <xgrad/tensor/views.hpp>
 
 namespace xgrad::detail {
 
@@ -159,6 +162,60 @@ XGRAD_LAZY_BODY AnyTensor RowStack::finish() {
         return a;
     });
     return apply_view_map(reshaped, ViewMap::gather, all_, "Reshape");
+}
+
+inline void check_joined(std::string_view name, std::span<AnyTensor const* const> x) {
+    if (x.empty()) fail<ShapeError>(name, ": no tensors to join");
+    for (std::size_t i = 0; i < x.size(); ++i)
+        if (!x[i]->defined()) fail_undefined(name, "argument", i);
+}
+
+XGRAD_LAZY_BODY AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
+    check_joined("cat", x);
+    Shape shape = x[0]->shape();
+    auto const at = normalize_axis("cat", axis, shape);
+    shape[at] = 0;
+    CachedVector<std::size_t> counts;
+    counts.reserve(x.size());
+    for (auto const* t : x) {
+        Shape other = t->shape();
+        bool fits = other.size() == shape.size();
+        if (fits) {
+            counts.push_back(other[at]);
+            auto const joined = add_extents("cat", shape[at], other[at]);
+            other[at] = shape[at];
+            fits = other == shape;
+            shape[at] = joined;
+        }
+        if (!fits)
+            fail<ShapeError>("cat: shapes ", x[0]->shape(), " and ", t->shape(),
+                " do not fit together along axis ", axis);
+    }
+    return join_parts("Cat", x, std::move(shape), {at, true, std::move(counts)});
+}
+
+XGRAD_LAZY_BODY AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
+    check_joined("stack", x);
+    for (auto const* t : x)
+        if (t->shape() != x[0]->shape())
+            fail<ShapeError>("stack: shapes ", x[0]->shape(), " and ", t->shape(), " differ");
+    auto const at = normalize_axis("stack", axis, x[0]->shape(), 1);
+    Shape shape = x[0]->shape();
+    shape.insert(at, x.size());
+    return join_parts(
+        "Stack", x, std::move(shape), {at, false, CachedVector<std::size_t>(x.size(), 1)});
+}
+
+XGRAD_LAZY_BODY void check_choice(std::string_view name, Shape const& shape, std::size_t axis) {
+    if (shape[axis] == 0 &&
+        numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0)
+        fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
+}
+
+XGRAD_LAZY_BODY AnyArray view_on(
+    AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
+    a.set_view(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
+    return a;
 }
 
 } // namespace xgrad::detail

@@ -1,8 +1,13 @@
-// Bodies of record.hpp.
+// Bodies of record.hpp, bound_operands.hpp, operand_plan.hpp, record_table.hpp and traced.hpp.
 #pragma once
 
+#include <xgrad/tensor/bound_operands.hpp>
 #include <xgrad/tensor/fused_gradient_node.hpp>
+#include <xgrad/tensor/fused_node.hpp>
+#include <xgrad/tensor/operand_plan.hpp>
 #include <xgrad/tensor/record.hpp>
+#include <xgrad/tensor/record_table.hpp>
+#include <xgrad/tensor/traced.hpp>
 
 namespace xgrad::detail {
 
@@ -57,6 +62,222 @@ XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable
     if (!keepdims) sums.reshape(sum.reduced(space, false));
     if (in.plan) result.impl().grad_fn = FusedNode::make(expression, operands, in, &sum, result);
     return result;
+}
+
+XGRAD_FUNCTION Shape vertex_shape(
+    Vertex const*& v, AnyTensor const* const*& operand, std::string_view as) {
+    Vertex const here = *v++;
+    if (here.is_tensor) return (*operand++)->shape();
+    Shape shape;
+    for (std::size_t i = 0; i < here.operands; ++i) {
+        auto const next = vertex_shape(v, operand);
+        shape = i == 0 ? next : broadcast(as.empty() ? here.written : as, shape, next);
+    }
+    return shape;
+}
+
+XGRAD_FUNCTION void check_vertex(
+    Vertex const*& v, std::size_t& operand, std::size_t wanted, std::string_view as) {
+    Vertex const here = *v++;
+    if (here.is_tensor) ++operand;
+    for (std::size_t i = 0; i < here.operands; ++i) {
+        if (v->is_tensor && operand == wanted)
+            fail_undefined(as.empty() ? here.written : as, "argument", i);
+        check_vertex(v, operand, wanted);
+    }
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined_operand(
+    Vertex const* root, std::size_t k, std::string_view as) {
+    std::size_t first = 0;
+    check_vertex(root, first, k, as);
+    fail_undefined("an operation", "its argument");
+}
+
+XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const* expression,
+    AnyTensor const* const* operands, bool result_exists, std::string_view as) {
+    std::size_t const n = table.kernels.operand_count;
+    bool const records = table.plans && recording();
+    auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
+    auto const* const expected = latest ? latest->pattern.first.data() : first_;
+    bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
+    OperandMask require = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+        if (!operands[k]->defined()) [[unlikely]]
+            fail_undefined_operand(table.kernels.vertices, k, as);
+        auto const& impl = *operands[k]->handle();
+        AnyArray const* const array = arrays[k] = &impl.array;
+        std::size_t same = 0;
+        while (arrays[same] != array) ++same;
+        first_[k] = static_cast<std::uint8_t>(same);
+        is_latest &= expected[k] == same;
+        if (same != k) {
+            require |= (require >> same & 1) << k;
+            continue;
+        }
+        ordered &= array->contiguous;
+        if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
+        if (records &&
+            (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
+            require |= OperandMask{1} << k;
+    }
+    same_shape = same_shapes;
+    contiguous = ordered && same_shapes;
+    if (OperandMask const differentiable = require & table.kernels.differentiable) {
+        is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
+                    latest->pattern.result_exists == result_exists;
+        auto const& found =
+            is_latest ? *latest : plan_of(table, expression, differentiable, result_exists);
+        if (found.records()) plan = &found;
+    }
+    if (!same_shape) widen_all(table, operands, as);
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& BoundOperands::plan_of(RecordTable const& table,
+    void const* expression, OperandMask differentiable, bool result_exists) const {
+    OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
+    std::copy_n(first_, table.kernels.operand_count, pattern.first.begin());
+    return OperandPlan::of(table, expression, pattern);
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
+    RecordTable const& table, AnyTensor const* const* operands, std::string_view as) {
+    bool fits = true;
+    broadcasted_ = arrays[0]->shape;
+    for (std::size_t k = 1; k < table.kernels.operand_count; ++k)
+        if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
+    if (!fits) {
+        auto const* root = table.kernels.vertices;
+        vertex_shape(root, operands, as);
+    }
+}
+
+XGRAD_FUNCTION bool OperandPattern::is_same(OperandPattern const& o, std::size_t n) const noexcept {
+    return requires_grad == o.requires_grad && result_exists == o.result_exists &&
+           std::memcmp(first.data(), o.first.data(), n) == 0;
+}
+
+XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
+    RecordTable const& table, void const* expression, OperandPattern const& pattern) {
+    for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
+        if (plan->pattern.is_same(pattern, table.kernels.operand_count)) [[likely]]
+            return *plan;
+    auto* const plan = new OperandPlan(table, expression, pattern);
+    plan->next = table.plans->load(std::memory_order_relaxed);
+    while (!table.plans->compare_exchange_weak(
+        plan->next, plan, std::memory_order_release, std::memory_order_relaxed)) {}
+    return *plan;
+}
+
+XGRAD_FUNCTION OperandPlan::OperandPlan(
+    RecordTable const& t, void const* expression, OperandPattern const& p)
+    : pattern(p), table(t) {
+    std::size_t const n = t.kernels.operand_count;
+    auto const reads = t.reads(expression, p.result_exists);
+    gradients.wanted = p.requires_grad & reads.reached;
+    saves_result = reads.result;
+    for (std::size_t k = 0; k < n; ++k) {
+        gradients.target[k] = GradientTargets::none;
+        if (!(gradients.wanted >> k & 1)) continue;
+        auto const first = p.first[k];
+        read |= reads.of[k];
+        std::size_t j = 0; // the first operand that gets a gradient of the same tensor
+        while (!(p.first[j] == first && gradients.wanted >> j & 1)) ++j;
+        gradients.target[k] = static_cast<std::uint8_t>(j);
+        if (j == k) target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+        if (!(read >> k & 1)) continue;
+        auto const first = p.first[k];
+        if (!(saved >> first & 1)) {
+            saved |= OperandMask{1} << first;
+            slot_operand[slot[first] = slots++] = first;
+            bool gets_one = false;
+            for (std::size_t j = 0; j < n; ++j)
+                gets_one |= p.first[j] == first && gradients.wanted >> j & 1;
+            saves_unconnected |= p.requires_grad >> first & !gets_one;
+        }
+        slot[k] = slot[first];
+    }
+    auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
+    edges_at = saved_tensors() * sizeof(SavedTensor);
+    expression_at = aligned(edges_at + edges * sizeof(Edge));
+    bytes = expression_at + t.expression_bytes;
+    sum_at = aligned(bytes);
+    bytes_with_sum = sum_at + sizeof(SumOver) + edges * sizeof(Ref<TensorImpl>);
+}
+
+XGRAD_FUNCTION Shape SumOver::reduced(Shape const& space, bool keep) const {
+    if (kernel) return keep ? Shape(space.size(), 1) : Shape();
+    return reduced_shape(space, axes, keep);
+}
+
+XGRAD_FUNCTION AnyArray SumOver::spread(AnyTensor const& gradient, Shape const& space) const {
+    AnyArray g = scale == 1 ? gradient.impl().array
+                            : gradient.impl().type->scaled(gradient, scale).impl().array;
+    if (g.numel == 1) {
+        g.shape = {};
+        g.strides = {};
+        return g;
+    }
+    Strides strides(space.size(), 0);
+    bool const keepdims = g.shape.size() == space.size();
+    for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {
+        bool const summed = axis < axes.size() && static_cast<std::size_t>(axes[axis]) == d;
+        axis += summed;
+        if (!summed && space[d] != 1) strides[d] = g.strides[at];
+        at += !summed || keepdims;
+    }
+    g.numel = numel(space); // no set_view(): only loops read it
+    g.contiguous = is_row_major(space, strides);
+    g.shape = space;
+    g.strides = std::move(strides);
+    return g;
+}
+
+XGRAD_LAZY_BODY AnyTensor const& Replay::value(std::size_t at) {
+    if (values_[at].defined()) return values_[at];
+    auto const& v = vertices_[at];
+    std::vector<AnyTensor> x(v.table->operands);
+    for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end)
+        x[i] = value(child);
+    return values_[at] = v.table->value(
+               v.object, v.table->is_operand ? operands_ + v.first_operand : x.data());
+}
+
+XGRAD_LAZY_BODY void append_vertex(
+    CachedVector<TracedVertex>& vertices, TracedTable const* table, void const* object) {
+    vertices.push_back({table, object});
+}
+
+XGRAD_LAZY_BODY void measure(
+    CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
+    auto& v = vertices[at];
+    v.first_operand = operand;
+    v.end = at + 1;
+    if (v.table->is_operand) v.operand_mask = OperandMask{1} << operand++;
+    for (std::size_t i = 0; i < v.table->operands; ++i) {
+        auto const child = v.end;
+        measure(vertices, child, operand);
+        v.end = vertices[child].end;
+        v.operand_mask |= vertices[child].operand_mask;
+    }
+}
+
+XGRAD_LAZY_BODY void traced_pass(TracedExpression const& traced, FusedNode const& node,
+    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
+    std::span<AnyTensor> results) {
+    CachedVector<TracedVertex> vertices; // in prefix order: each before its operands
+    traced.list_vertices(node.expression_object(), vertices);
+    std::size_t operand_count = 0;
+    measure(vertices, 0, operand_count);
+    Replay replay(std::move(vertices), operands, node.wanted());
+    if (result.defined()) replay.set_result(traced.result(result));
+    replay.backpropagate(0, traced.grad_output(gradient, node.sum(), node.space()),
+        [&](std::size_t operand, TracedTable const& t, AnyTensor const& g) {
+            if (!(node.wanted() >> operand & 1)) return;
+            add_to(results[node.edge_of(operand)], t.arrive(g, node.operand_shape(operand)));
+        });
 }
 
 } // namespace xgrad::detail
