@@ -17,93 +17,32 @@
 
 namespace xgrad {
 
-/// a < b.
-struct Less : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = "<";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a < b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator<(A&& a, B&& b) {
-    return express(Less{}, std::forward<A>(a), std::forward<B>(b));
-}
+namespace detail {
+using OfOrdered = Elementwise<B(Z, Z), B(R, R)>;
+using OfNumbers = Elementwise<B(Z, Z), B(R, R), B(C, C)>;
+using OfMasks = Elementwise<B(B, B)>;
+} // namespace detail
 
-/// a <= b.
-struct LessEqual : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = "<=";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a <= b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator<=(A&& a, B&& b) {
-    return express(LessEqual{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a > b.
-struct Greater : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = ">";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a > b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator>(A&& a, B&& b) {
-    return express(Greater{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a >= b.
-struct GreaterEqual : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = ">=";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a >= b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator>=(A&& a, B&& b) {
-    return express(GreaterEqual{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a == b, elementwise.
-struct Equal : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
-    static constexpr std::string_view written = "==";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a == b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator==(A&& a, B&& b) {
-    return express(Equal{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a != b, elementwise.
-struct NotEqual : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
-    static constexpr std::string_view written = "!=";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a != b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator!=(A&& a, B&& b) {
-    return express(NotEqual{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// Both of two masks.
-struct And : Elementwise<B(B, B)> {
-    static constexpr std::string_view written = "&&";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a && b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator&&(A&& a, B&& b) {
-    return express(And{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// Either of two masks.
-struct Or : Elementwise<B(B, B)> {
-    static constexpr std::string_view written = "||";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a || b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator||(A&& a, B&& b) {
-    return express(Or{}, std::forward<A>(a), std::forward<B>(b));
-}
+/// `a op b`, elementwise.
+#define XGRAD_COMPARISON(Name, op, Domain)                                                         \
+    struct Name : detail::Domain {                                                                 \
+        static constexpr std::string_view written = #op;                                           \
+        XGRAD_INLINE auto value(auto a, auto b) const { return a op b; }                           \
+    };                                                                                             \
+    template <class A, class B>                                                                    \
+        requires AnyOperand<A, B>                                                                  \
+    XGRAD_INLINE auto operator op(A&& a, B&& b) {                                                  \
+        return express(Name{}, std::forward<A>(a), std::forward<B>(b));                            \
+    }
+XGRAD_COMPARISON(Less, <, OfOrdered)
+XGRAD_COMPARISON(LessEqual, <=, OfOrdered)
+XGRAD_COMPARISON(Greater, >, OfOrdered)
+XGRAD_COMPARISON(GreaterEqual, >=, OfOrdered)
+XGRAD_COMPARISON(Equal, ==, OfNumbers)
+XGRAD_COMPARISON(NotEqual, !=, OfNumbers)
+XGRAD_COMPARISON(And, &&, OfMasks)
+XGRAD_COMPARISON(Or, ||, OfMasks)
+#undef XGRAD_COMPARISON
 
 /// The opposite of a mask.
 struct Not : Elementwise<B(B)> {
