@@ -34,14 +34,6 @@ template <Scalar T = double>
 Tensor<T> ones(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     return full<T>(shape, T(1), g);
 }
-template <Scalar T>
-Tensor<T> zeros_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
-    return zeros<T>(t.shape(), g);
-}
-template <Scalar T>
-Tensor<T> ones_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
-    return ones<T>(t.shape(), g);
-}
 
 /// Without values: its memory is not initialised.
 template <Scalar T = double> Tensor<T> empty(ShapeArgument const& shape) {
@@ -228,16 +220,17 @@ XGRAD_CREATION(rand, Differentiable)
 XGRAD_CREATION(randn, Differentiable)
 #undef XGRAD_CREATION
 
-/// rand() of the shape and type of another tensor.
-template <Differentiable T>
-Tensor<T> rand_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
-    return rand<T>(t.shape(), g);
-}
-/// randn() of the shape and type of another tensor.
-template <Differentiable T>
-Tensor<T> randn_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
-    return randn<T>(t.shape(), g);
-}
+/// `f_like(t)` is `f()` of the shape and type of t.
+#define XGRAD_CREATION(f, Numbers)                                                                 \
+    template <Numbers T>                                                                           \
+    Tensor<T> f##_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {             \
+        return f<T>(t.shape(), g);                                                                 \
+    }
+XGRAD_CREATION(zeros, Scalar)
+XGRAD_CREATION(ones, Scalar)
+XGRAD_CREATION(rand, Differentiable)
+XGRAD_CREATION(randn, Differentiable)
+#undef XGRAD_CREATION
 /// full() of the shape and type of another tensor.
 template <Scalar T>
 Tensor<T> full_like(

@@ -18,30 +18,17 @@ template <class A, class B> Tensor<double> refuse_operator() {
 } // namespace detail
 
 // Rejects operators that xtensor would otherwise apply with the tensor as one scalar element.
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator&(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator|(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator^(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator<<(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator>>(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
+#define XGRAD_REFUSED(op)                                                                          \
+    template <class A, class B>                                                                    \
+        requires detail::TensorBesideXtensor<A, B>                                                 \
+    auto operator op(A&&, B&&) {                                                                   \
+        return detail::refuse_operator<A, B>();                                                    \
+    }
+XGRAD_REFUSED(&)
+XGRAD_REFUSED(|)
+XGRAD_REFUSED(^)
+XGRAD_REFUSED(<<)
+XGRAD_REFUSED(>>)
+#undef XGRAD_REFUSED
 
 } // namespace xgrad
