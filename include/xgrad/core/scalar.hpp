@@ -18,9 +18,6 @@ namespace xgrad {
 namespace detail {
 template <class T> inline constexpr bool is_complex = false;
 template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
-} // namespace detail
-
-namespace detail {
 template <class T, class... Allowed>
 inline constexpr bool element_type_is_one_of = (std::same_as<T, Allowed> || ...);
 } // namespace detail

@@ -70,8 +70,6 @@ template <class T> T only_reshaped(T t) {
     if constexpr (requires { t.impl().view.reset(); }) t.impl().view.reset();
     return t;
 }
-} // namespace detail
-namespace detail {
 /// All elements as a vector, for the function of this name.
 template <Operand X> auto in_one_row(char const* name, X const& x) {
     return express(Reshape{{}, Axes{-1}, name}, x);

@@ -98,11 +98,10 @@ inline bool forbids_differentiation(GradOptions const& options) noexcept {
 }
 XGRAD_LAZY [[gnu::cold]] void forbid_differentiation(
     CachedVector<Edge> const& outputs, AnyTensor& gradient);
-/// Runs the pass of grad().
 /// run_backward() whose captured gradients are contiguous.
 XGRAD_LAZY void run_to_inputs(
     std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph);
-
+/// Runs the pass of grad().
 XGRAD_LAZY void run_grad(
     std::span<Root> roots, std::span<Capture> captures, GradOptions const& options);
 
@@ -128,10 +127,6 @@ namespace detail {
 /// Number of rows of the batched gradients; throws where a gradient does not fit its output.
 XGRAD_LAZY [[gnu::cold]] std::size_t batch_size(
     TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients);
-
-} // namespace detail
-
-namespace detail {
 
 /// grad() of one output: writes the gradient of input i to gradients[i].
 XGRAD_LAZY void grad_into(AnyTensor* gradients, AnyTensor const& output,

@@ -58,9 +58,6 @@ void array_text(
     out += ']';
 }
 
-} // namespace detail
-
-namespace detail {
 /// ", grad_fn=<MulBackward>", or <Invalid> for a view whose grad_fn was lost when its base was
 /// changed.
 XGRAD_LAZY [[gnu::cold]] std::string grad_fn_text(AnyTensor const& t);
