@@ -87,6 +87,56 @@ XGRAD_FUNCTION void ViewInfo::destroy(ViewInfo* view) noexcept { delete view; }
 
 XGRAD_FUNCTION void refresh_view(TensorImpl& view) { view.view->refresh(view); }
 
+XGRAD_FUNCTION AnyTensor real_scalar(TypeInfo const& type, double value) {
+    AnyTensor t(TensorImpl::make(type, Shape()));
+    auto* const at = t.handle()->array.data;
+    if (type.dtype == DType::float32) ::new (at) float(static_cast<float>(value));
+    else ::new (at) double(value);
+    return t;
+}
+
+XGRAD_FUNCTION double real_scalar(AnyTensor const& t) {
+    auto const& a = t.handle()->array;
+    return t.handle()->type->dtype == DType::float32 ? static_cast<double>(*as<float>(a).begin())
+                                                     : *as<double>(a).begin();
+}
+
+XGRAD_FUNCTION std::string describe(AnyTensor const& t) {
+    return t.defined() ? message_of({"[", name(t.dtype()), " ", t.shape(), "]"}) : "[undefined]";
+}
+
+XGRAD_FUNCTION AnyTensor shape_only(TypeInfo const& type, Shape const& shape) {
+    AnyArray a;
+    a.shape = shape;
+    a.numel = numel(shape);
+    return AnyTensor(TensorImpl::make(type, std::move(a)));
+}
+
+XGRAD_FUNCTION AnyTensor alias(AnyTensor const& t, Caller in) {
+    auto const& of = t.impl(in);
+    AnyTensor a(TensorImpl::make(*of.type, of.array));
+    a.impl().inference = of.inference;
+    return a;
+}
+
+XGRAD_LAZY_BODY double* read_reals(AnyTensor const& t, double* to) {
+    NoGradGuard const off;
+    return with_reals(t.is_contiguous() ? t : t.impl().type->copy(t),
+        [&](auto const* from, std::size_t n) { return std::copy_n(from, n, to); });
+}
+
+XGRAD_LAZY_BODY std::vector<AnyTensor> written_reals(
+    std::span<AnyTensor const> like, double const* from) {
+    std::vector<AnyTensor> all;
+    for (auto const& t : like) {
+        all.push_back(t.impl().type->filled(t.shape(), 0));
+        with_reals(all.back(), [&]<class P>(P* to, std::size_t n) {
+            for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<P>(*from++);
+        });
+    }
+    return all;
+}
+
 } // namespace xgrad::detail
 
 namespace xgrad {
@@ -159,64 +209,6 @@ XGRAD_NOINLINE XGRAD_FUNCTION void AnyTensor::fail_asked(char const* member, det
     detail::fail_undefined(
         in.name, detail::message_of({"a tensor whose ", member, "() is asked for"}));
 }
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION AnyTensor real_scalar(TypeInfo const& type, double value) {
-    AnyTensor t(TensorImpl::make(type, Shape()));
-    auto* const at = t.handle()->array.data;
-    if (type.dtype == DType::float32) ::new (at) float(static_cast<float>(value));
-    else ::new (at) double(value);
-    return t;
-}
-
-XGRAD_FUNCTION double real_scalar(AnyTensor const& t) {
-    auto const& a = t.handle()->array;
-    return t.handle()->type->dtype == DType::float32 ? static_cast<double>(*as<float>(a).begin())
-                                                     : *as<double>(a).begin();
-}
-
-XGRAD_FUNCTION std::string describe(AnyTensor const& t) {
-    return t.defined() ? message_of({"[", name(t.dtype()), " ", t.shape(), "]"}) : "[undefined]";
-}
-
-XGRAD_FUNCTION AnyTensor shape_only(TypeInfo const& type, Shape const& shape) {
-    AnyArray a;
-    a.shape = shape;
-    a.numel = numel(shape);
-    return AnyTensor(TensorImpl::make(type, std::move(a)));
-}
-
-XGRAD_FUNCTION AnyTensor alias(AnyTensor const& t, Caller in) {
-    auto const& of = t.impl(in);
-    AnyTensor a(TensorImpl::make(*of.type, of.array));
-    a.impl().inference = of.inference;
-    return a;
-}
-
-XGRAD_LAZY_BODY double* read_reals(AnyTensor const& t, double* to) {
-    NoGradGuard const off;
-    return with_reals(t.is_contiguous() ? t : t.impl().type->copy(t),
-        [&](auto const* from, std::size_t n) { return std::copy_n(from, n, to); });
-}
-
-XGRAD_LAZY_BODY std::vector<AnyTensor> written_reals(
-    std::span<AnyTensor const> like, double const* from) {
-    std::vector<AnyTensor> all;
-    for (auto const& t : like) {
-        all.push_back(t.impl().type->filled(t.shape(), 0));
-        with_reals(all.back(), [&]<class P>(P* to, std::size_t n) {
-            for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<P>(*from++);
-        });
-    }
-    return all;
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
 
 XGRAD_FUNCTION WeakTensor::WeakTensor(AnyTensor const& t) {
     auto& impl = t.impl();

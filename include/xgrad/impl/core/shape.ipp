@@ -16,23 +16,6 @@ XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
     fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
 }
 
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel(Shape const& shape) {
-    std::size_t n = 1;
-    bool fits = true;
-    for (auto const d : shape) fits &= !detail::multiply_overflows(n, d, n);
-    if (!fits || n > detail::max_elements) [[unlikely]]
-        return detail::numel_of_large(shape);
-    return n;
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
 XGRAD_FUNCTION std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t sum;
     if (add_overflows(a, b, sum) || sum > max_elements) fail_extents(operation, a, " + ", b);
@@ -186,3 +169,16 @@ XGRAD_FUNCTION Shape reduced_shape(Shape const& shape, Axes const& axes, bool ke
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel(Shape const& shape) {
+    std::size_t n = 1;
+    bool fits = true;
+    for (auto const d : shape) fits &= !detail::multiply_overflows(n, d, n);
+    if (!fits || n > detail::max_elements) [[unlikely]]
+        return detail::numel_of_large(shape);
+    return n;
+}
+
+} // namespace xgrad

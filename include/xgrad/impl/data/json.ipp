@@ -4,29 +4,6 @@
 #include <xgrad/data/json.hpp>
 #include <xgrad/data/scanner.hpp>
 
-namespace xgrad::data {
-
-XGRAD_FUNCTION Json const* Json::find(std::string_view name) const noexcept {
-    if (auto const* const members = get_if<Object>())
-        for (auto const& [key, value] : *members)
-            if (key == name) return &value;
-    return nullptr;
-}
-
-XGRAD_FUNCTION Json& Json::set(std::string name, Json value) {
-    if (is_null()) value_ = Object();
-    std::get<Object>(value_).emplace_back(std::move(name), std::move(value));
-    return *this;
-}
-
-XGRAD_FUNCTION Json& Json::push_back(Json value) {
-    if (is_null()) value_ = Array();
-    std::get<Array>(value_).push_back(std::move(value));
-    return *this;
-}
-
-} // namespace xgrad::data
-
 namespace xgrad::data::detail {
 
 XGRAD_FUNCTION Json read_json_number(Scanner& s) {
@@ -119,32 +96,6 @@ XGRAD_FUNCTION void write_json(std::string& to, Json const& value, std::size_t i
         });
     else to += "null";
 }
-
-} // namespace xgrad::data::detail
-
-namespace xgrad::data {
-
-XGRAD_FUNCTION Json read_json(Input const& in) {
-    auto const text = in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the text");
-    if (auto const good = detail::utf8_until(text); good != text.size())
-        in.fail_at(good, "the text is not UTF-8");
-    detail::Scanner s(in, text, 0);
-    s.skip(detail::json_space);
-    auto value = detail::read_json(s);
-    s.skip(detail::json_space);
-    if (!s.at_end()) s.fail("something stands after the value");
-    return value;
-}
-
-XGRAD_FUNCTION std::string to_text(Json const& value) {
-    std::string text;
-    detail::write_json(text, value, 0);
-    return text + '\n';
-}
-
-} // namespace xgrad::data
-
-namespace xgrad::data::detail {
 
 XGRAD_FUNCTION std::size_t utf8_until(std::string_view s) noexcept {
     for (std::size_t at = 0; at < s.size();) {
@@ -271,3 +222,44 @@ XGRAD_FUNCTION std::uint32_t Scanner::hexadecimal() {
 }
 
 } // namespace xgrad::data::detail
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION Json const* Json::find(std::string_view name) const noexcept {
+    if (auto const* const members = get_if<Object>())
+        for (auto const& [key, value] : *members)
+            if (key == name) return &value;
+    return nullptr;
+}
+
+XGRAD_FUNCTION Json& Json::set(std::string name, Json value) {
+    if (is_null()) value_ = Object();
+    std::get<Object>(value_).emplace_back(std::move(name), std::move(value));
+    return *this;
+}
+
+XGRAD_FUNCTION Json& Json::push_back(Json value) {
+    if (is_null()) value_ = Array();
+    std::get<Array>(value_).push_back(std::move(value));
+    return *this;
+}
+
+XGRAD_FUNCTION Json read_json(Input const& in) {
+    auto const text = in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the text");
+    if (auto const good = detail::utf8_until(text); good != text.size())
+        in.fail_at(good, "the text is not UTF-8");
+    detail::Scanner s(in, text, 0);
+    s.skip(detail::json_space);
+    auto value = detail::read_json(s);
+    s.skip(detail::json_space);
+    if (!s.at_end()) s.fail("something stands after the value");
+    return value;
+}
+
+XGRAD_FUNCTION std::string to_text(Json const& value) {
+    std::string text;
+    detail::write_json(text, value, 0);
+    return text + '\n';
+}
+
+} // namespace xgrad::data

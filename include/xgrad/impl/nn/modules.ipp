@@ -17,24 +17,6 @@
 #include <xgrad/nn/pooling.hpp>
 #include <xgrad/nn/standardize.hpp>
 
-namespace xgrad::nn {
-
-XGRAD_FUNCTION Dropout::Dropout(double probability) : p(probability) {
-    if (!(p >= 0 && p <= 1))
-        xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
-}
-
-XGRAD_FUNCTION Dropout2d::Dropout2d(double probability) : p(probability) {
-    if (!(p >= 0 && p <= 1))
-        xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
-}
-
-XGRAD_FUNCTION std::string Flatten::extra_repr() const {
-    return "first=" + std::to_string(first) + ", last=" + std::to_string(last);
-}
-
-} // namespace xgrad::nn
-
 namespace xgrad::nn::detail {
 
 XGRAD_FUNCTION Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
@@ -65,46 +47,6 @@ XGRAD_FUNCTION Axes softmax_axis(std::string_view name, Shape const& shape, std:
     return shape.empty() ? Axes{} : Axes{static_cast<std::ptrdiff_t>(at)};
 }
 
-} // namespace xgrad::nn::detail
-
-namespace xgrad::nn::init {
-
-XGRAD_FUNCTION double calculate_gain(
-    Choice<Nonlinearity> nonlinearity, std::optional<double> param) {
-    double const slope = param.value_or(0.01);
-    switch (nonlinearity) {
-    case Nonlinearity::tanh:
-        return 5. / 3;
-    case Nonlinearity::relu:
-        return std::numbers::sqrt2;
-    case Nonlinearity::leaky_relu:
-        return std::sqrt(2 / (1 + slope * slope));
-    case Nonlinearity::selu:
-        return 0.75;
-    default:
-        return 1;
-    }
-}
-
-} // namespace xgrad::nn::init
-
-namespace xgrad::nn::init::detail {
-
-XGRAD_FUNCTION Fans fans(std::string_view name, Shape const& shape) {
-    if (shape.size() < 2)
-        xgrad::detail::fail<ShapeError>(name,
-            ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of "
-            "shape ",
-            shape);
-    double field = 1;
-    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
-    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
-}
-
-} // namespace xgrad::nn::init::detail
-
-namespace xgrad::nn::detail {
-
 XGRAD_FUNCTION void LiveModules::move(AnyModule const* from, AnyModule const* to) noexcept {
     std::lock_guard const lock(mutex_);
     auto entry = all_.extract(from);
@@ -119,34 +61,6 @@ XGRAD_FUNCTION AnyModule const* LiveModules::first_in(std::uintptr_t begin, std:
     return found != all_.end() && reinterpret_cast<std::uintptr_t>(*found) < end ? *found : nullptr;
 }
 
-} // namespace xgrad::nn::detail
-
-namespace xgrad::nn {
-
-XGRAD_FUNCTION bool LoadReport::complete() const noexcept {
-    return missing.empty() && unexpected.empty() && mismatched.empty();
-}
-
-XGRAD_FUNCTION std::string LoadReport::message(std::string_view module_class) const {
-    std::string text = "Error(s) in loading state_dict for " + std::string(module_class) + ":";
-    auto const list = [&](char const* what, std::vector<std::string> const& names) {
-        for (auto const& name : names) {
-            if (name == names.front())
-                text.append("\n\t").append(what).append(" key(s) in state_dict: ");
-            else text += ", ";
-            text += '"' + name + '"';
-        }
-    };
-    list("Missing", missing);
-    list("Unexpected", unexpected);
-    for (auto const& name : mismatched) text += "\n\t" + name;
-    return text;
-}
-
-} // namespace xgrad::nn
-
-namespace xgrad::nn::detail {
-
 XGRAD_FUNCTION bool ModuleCall::begin(xgrad::detail::Identity hook, bool always) {
     if (failed && !always) return false;
     for (auto const other : called_)
@@ -158,28 +72,6 @@ XGRAD_FUNCTION bool ModuleCall::begin(xgrad::detail::Identity hook, bool always)
 XGRAD_FUNCTION bool ModuleHooks::any() const {
     return forward_pre.any() || forward.any() || backward_pre.any() || backward.any();
 }
-
-} // namespace xgrad::nn::detail
-
-namespace xgrad::nn {
-
-XGRAD_FUNCTION void AnyModule::print(std::string const& indent, std::string& out) const {
-    out += std::string(kind()) + "(" + extra_repr();
-    bool has_children = false;
-    for (auto const& m : members_) {
-        if (m.kind != Kind::module) continue;
-        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
-        out += "\n" + indent + "  (" + m.name + "): ";
-        module_of(m).print(indent + "  ", out);
-    }
-    out += has_children ? "\n" + indent + ")" : ")";
-    if (auto const n = parameter_count())
-        out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
-}
-
-} // namespace xgrad::nn
-
-namespace xgrad::nn::detail {
 
 XGRAD_FUNCTION StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape) {
     if (shape.size() < 2)
@@ -207,3 +99,91 @@ XGRAD_FUNCTION double StandardizeGeometry::count() const {
 }
 
 } // namespace xgrad::nn::detail
+
+namespace xgrad::nn::init::detail {
+
+XGRAD_FUNCTION Fans fans(std::string_view name, Shape const& shape) {
+    if (shape.size() < 2)
+        xgrad::detail::fail<ShapeError>(name,
+            ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of "
+            "shape ",
+            shape);
+    double field = 1;
+    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
+    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
+}
+
+} // namespace xgrad::nn::init::detail
+
+namespace xgrad::nn {
+
+XGRAD_FUNCTION Dropout::Dropout(double probability) : p(probability) {
+    if (!(p >= 0 && p <= 1))
+        xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
+}
+
+XGRAD_FUNCTION Dropout2d::Dropout2d(double probability) : p(probability) {
+    if (!(p >= 0 && p <= 1))
+        xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
+}
+
+XGRAD_FUNCTION std::string Flatten::extra_repr() const {
+    return "first=" + std::to_string(first) + ", last=" + std::to_string(last);
+}
+
+XGRAD_FUNCTION bool LoadReport::complete() const noexcept {
+    return missing.empty() && unexpected.empty() && mismatched.empty();
+}
+
+XGRAD_FUNCTION std::string LoadReport::message(std::string_view module_class) const {
+    std::string text = "Error(s) in loading state_dict for " + std::string(module_class) + ":";
+    auto const list = [&](char const* what, std::vector<std::string> const& names) {
+        for (auto const& name : names) {
+            if (name == names.front())
+                text.append("\n\t").append(what).append(" key(s) in state_dict: ");
+            else text += ", ";
+            text += '"' + name + '"';
+        }
+    };
+    list("Missing", missing);
+    list("Unexpected", unexpected);
+    for (auto const& name : mismatched) text += "\n\t" + name;
+    return text;
+}
+
+XGRAD_FUNCTION void AnyModule::print(std::string const& indent, std::string& out) const {
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count())
+        out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+} // namespace xgrad::nn
+
+namespace xgrad::nn::init {
+
+XGRAD_FUNCTION double calculate_gain(
+    Choice<Nonlinearity> nonlinearity, std::optional<double> param) {
+    double const slope = param.value_or(0.01);
+    switch (nonlinearity) {
+    case Nonlinearity::tanh:
+        return 5. / 3;
+    case Nonlinearity::relu:
+        return std::numbers::sqrt2;
+    case Nonlinearity::leaky_relu:
+        return std::sqrt(2 / (1 + slope * slope));
+    case Nonlinearity::selu:
+        return 0.75;
+    default:
+        return 1;
+    }
+}
+
+} // namespace xgrad::nn::init

@@ -5,29 +5,6 @@
 #include <xgrad/ops/padding.hpp>
 #include <xgrad/ops/shaping.hpp>
 
-namespace xgrad {
-
-XGRAD_LAZY_BODY Shape Reshape::resolve(Shape const& from) const {
-    auto const n = numel(from);
-    Shape shape(to.size(), 1);
-    std::optional<std::size_t> open;
-    for (std::size_t i = 0; i < to.size(); ++i) {
-        if (to[i] < -1 || (to[i] == -1 && open))
-            detail::fail<ShapeError>(asked_by, ": ", to, " is no shape; one extent may be -1");
-        if (to[i] == -1) open = i;
-        else shape[i] = static_cast<std::size_t>(to[i]);
-    }
-    auto known = numel(shape);
-    bool const found = !open || (known != 0 && n % known == 0);
-    if (open && found) known *= shape[*open] = n / known;
-    if (!found || known != n)
-        detail::fail<ShapeError>(
-            asked_by, ": shape ", to, " does not hold the ", n, " elements of shape ", from);
-    return shape;
-}
-
-} // namespace xgrad
-
 namespace xgrad::detail {
 
 XGRAD_LAZY_BODY Axes inverse_of(Axes const& order) {
@@ -36,56 +13,6 @@ XGRAD_LAZY_BODY Axes inverse_of(Axes const& order) {
         inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
     return inverse;
 }
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY Axes Permute::normalized(Shape const& shape) const {
-    Axes order = axes;
-    for (auto& a : order)
-        a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, shape));
-    return order;
-}
-
-XGRAD_LAZY_BODY void Window::add(detail::AxisPart const& part) {
-    start.push_back(part.start);
-    count.push_back(part.count);
-    step.push_back(part.step);
-}
-
-XGRAD_LAZY_BODY void Window::look(
-    detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
-    std::size_t const indices = step.size(),
-                      kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
-    Shape shape;
-    Strides strides;
-    shape.reserve_exactly(kept);
-    strides.reserve_exactly(kept);
-    std::ptrdiff_t offset = 0;
-    bool const has_elements = x.numel != 0;
-    for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
-        bool const is_new = step[i] == new_axis;
-        auto const stride = is_new ? 0 : x.strides[axis++];
-        if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
-        if (step[i] == 0) continue;
-        shape[at] = count[i];
-        // For a single position the step is ignored: the product with it might overflow.
-        strides[at++] = is_new ? 0 : count[i] > 1 && has_elements ? stride * step[i] : stride;
-    }
-    if (numel(shape) == 0) {
-        offset = 0;
-        strides = detail::row_major(shape);
-    }
-    out.storage = x.storage;
-    out.data = x.data;
-    out.set_view(
-        std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(element));
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
 
 XGRAD_LAZY_BODY AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
     auto const extent = static_cast<std::ptrdiff_t>(n);
@@ -156,3 +83,68 @@ XGRAD_LAZY_BODY void check_border(PadBorder const& b, std::size_t extent) {
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_LAZY_BODY Shape Reshape::resolve(Shape const& from) const {
+    auto const n = numel(from);
+    Shape shape(to.size(), 1);
+    std::optional<std::size_t> open;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+        if (to[i] < -1 || (to[i] == -1 && open))
+            detail::fail<ShapeError>(asked_by, ": ", to, " is no shape; one extent may be -1");
+        if (to[i] == -1) open = i;
+        else shape[i] = static_cast<std::size_t>(to[i]);
+    }
+    auto known = numel(shape);
+    bool const found = !open || (known != 0 && n % known == 0);
+    if (open && found) known *= shape[*open] = n / known;
+    if (!found || known != n)
+        detail::fail<ShapeError>(
+            asked_by, ": shape ", to, " does not hold the ", n, " elements of shape ", from);
+    return shape;
+}
+
+XGRAD_LAZY_BODY Axes Permute::normalized(Shape const& shape) const {
+    Axes order = axes;
+    for (auto& a : order)
+        a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, shape));
+    return order;
+}
+
+XGRAD_LAZY_BODY void Window::add(detail::AxisPart const& part) {
+    start.push_back(part.start);
+    count.push_back(part.count);
+    step.push_back(part.step);
+}
+
+XGRAD_LAZY_BODY void Window::look(
+    detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
+    std::size_t const indices = step.size(),
+                      kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
+    Shape shape;
+    Strides strides;
+    shape.reserve_exactly(kept);
+    strides.reserve_exactly(kept);
+    std::ptrdiff_t offset = 0;
+    bool const has_elements = x.numel != 0;
+    for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
+        bool const is_new = step[i] == new_axis;
+        auto const stride = is_new ? 0 : x.strides[axis++];
+        if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
+        if (step[i] == 0) continue;
+        shape[at] = count[i];
+        // For a single position the step is ignored: the product with it might overflow.
+        strides[at++] = is_new ? 0 : count[i] > 1 && has_elements ? stride * step[i] : stride;
+    }
+    if (numel(shape) == 0) {
+        offset = 0;
+        strides = detail::row_major(shape);
+    }
+    out.storage = x.storage;
+    out.data = x.data;
+    out.set_view(
+        std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(element));
+}
+
+} // namespace xgrad

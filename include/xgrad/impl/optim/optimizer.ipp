@@ -9,6 +9,87 @@
 #include <xgrad/optim/rmsprop.hpp>
 #include <xgrad/optim/sgd.hpp>
 
+namespace xgrad::optim::detail {
+
+XGRAD_FUNCTION AnyTensor number_tensor(double v) {
+    return xgrad::detail::type_info<double>.filled(Shape{}, v);
+}
+
+XGRAD_FUNCTION double number_in(StateDict const& state, std::string const& name) {
+    auto const* const t = state.find(name);
+    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1)
+        fail("load_state_dict: there is no number '", name, "'");
+    return t->as<double>().item();
+}
+
+XGRAD_FUNCTION void check_parameters(
+    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all) {
+    if (fresh.empty()) fail("optimizer got an empty parameter list");
+    for (auto const& p : fresh) {
+        if (!p.defined())
+            xgrad::detail::fail_undefined(
+                "optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
+        if (!is_differentiable(p.dtype()))
+            fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
+        if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
+        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); }))
+            fail("optimizer: some parameters appear more than once, or in more than one parameter "
+                 "group");
+        all.push_back(p);
+    }
+}
+
+XGRAD_FUNCTION Shape real_shape(AnyTensor const& t) {
+    Shape shape = t.shape();
+    if (is_complex(t.dtype())) shape.push_back(2);
+    return shape;
+}
+
+XGRAD_FUNCTION void check_not_negative(char const* what, double v) {
+    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
+}
+
+XGRAD_FUNCTION void check_fraction(char const* what, double v) {
+    if (!(v >= 0 && v < 1))
+        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
+}
+
+XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("lr_decay value", o.lr_decay);
+    check_not_negative("weight_decay value", o.weight_decay);
+    check_not_negative("initial_accumulator_value value", o.initial_accumulator_value);
+    check_not_negative("epsilon value", o.eps);
+}
+
+XGRAD_FUNCTION double cubic_minimum(
+    LinePoint const& p, LinePoint const& q, double low, double high) {
+    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q)
+                                    : std::pair<LinePoint const&, LinePoint const&>(q, p);
+    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t),
+                 square = u * u - a.slope * b.slope, w = std::sqrt(square);
+    double const least = b.t - (b.t - a.t) * ((b.slope + w - u) / (b.slope - a.slope + 2 * w));
+    return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
+}
+
+XGRAD_FUNCTION void RMSpropRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("epsilon value", o.eps);
+    check_not_negative("momentum value", o.momentum);
+    check_not_negative("weight_decay value", o.weight_decay);
+    check_not_negative("alpha value", o.alpha);
+}
+
+XGRAD_FUNCTION void SGDRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("momentum", o.momentum);
+    check_not_negative("weight_decay", o.weight_decay);
+    if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
+        fail("Nesterov momentum requires a momentum and zero dampening");
+}
+
+} // namespace xgrad::optim::detail
+
 namespace xgrad::optim {
 
 XGRAD_FUNCTION void Optimizer::step() {
@@ -79,65 +160,6 @@ XGRAD_FUNCTION double Optimizer::initial_lr(std::size_t group) {
     return initial_lr_[group];
 }
 
-} // namespace xgrad::optim
-
-namespace xgrad::optim::detail {
-
-XGRAD_FUNCTION AnyTensor number_tensor(double v) {
-    return xgrad::detail::type_info<double>.filled(Shape{}, v);
-}
-
-XGRAD_FUNCTION double number_in(StateDict const& state, std::string const& name) {
-    auto const* const t = state.find(name);
-    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1)
-        fail("load_state_dict: there is no number '", name, "'");
-    return t->as<double>().item();
-}
-
-XGRAD_FUNCTION void check_parameters(
-    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all) {
-    if (fresh.empty()) fail("optimizer got an empty parameter list");
-    for (auto const& p : fresh) {
-        if (!p.defined())
-            xgrad::detail::fail_undefined(
-                "optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
-        if (!is_differentiable(p.dtype()))
-            fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
-        if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
-        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); }))
-            fail("optimizer: some parameters appear more than once, or in more than one parameter "
-                 "group");
-        all.push_back(p);
-    }
-}
-
-XGRAD_FUNCTION Shape real_shape(AnyTensor const& t) {
-    Shape shape = t.shape();
-    if (is_complex(t.dtype())) shape.push_back(2);
-    return shape;
-}
-
-XGRAD_FUNCTION void check_not_negative(char const* what, double v) {
-    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
-}
-
-XGRAD_FUNCTION void check_fraction(char const* what, double v) {
-    if (!(v >= 0 && v < 1))
-        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
-}
-
-XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
-    check_not_negative("learning rate", o.lr);
-    check_not_negative("lr_decay value", o.lr_decay);
-    check_not_negative("weight_decay value", o.weight_decay);
-    check_not_negative("initial_accumulator_value value", o.initial_accumulator_value);
-    check_not_negative("epsilon value", o.eps);
-}
-
-} // namespace xgrad::optim::detail
-
-namespace xgrad::optim {
-
 XGRAD_FUNCTION double clip_grad_norm_(
     std::vector<AnyTensor> const& parameters, double max_norm, double p, bool error_if_nonfinite) {
     if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
@@ -178,33 +200,3 @@ XGRAD_FUNCTION void clip_grad_value_(std::vector<AnyTensor> const& parameters, d
 }
 
 } // namespace xgrad::optim
-
-namespace xgrad::optim::detail {
-
-XGRAD_FUNCTION double cubic_minimum(
-    LinePoint const& p, LinePoint const& q, double low, double high) {
-    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q)
-                                    : std::pair<LinePoint const&, LinePoint const&>(q, p);
-    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t),
-                 square = u * u - a.slope * b.slope, w = std::sqrt(square);
-    double const least = b.t - (b.t - a.t) * ((b.slope + w - u) / (b.slope - a.slope + 2 * w));
-    return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
-}
-
-XGRAD_FUNCTION void RMSpropRule::check(Options const& o) {
-    check_not_negative("learning rate", o.lr);
-    check_not_negative("epsilon value", o.eps);
-    check_not_negative("momentum value", o.momentum);
-    check_not_negative("weight_decay value", o.weight_decay);
-    check_not_negative("alpha value", o.alpha);
-}
-
-XGRAD_FUNCTION void SGDRule::check(Options const& o) {
-    check_not_negative("learning rate", o.lr);
-    check_not_negative("momentum", o.momentum);
-    check_not_negative("weight_decay", o.weight_decay);
-    if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
-        fail("Nesterov momentum requires a momentum and zero dampening");
-}
-
-} // namespace xgrad::optim::detail

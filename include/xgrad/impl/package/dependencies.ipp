@@ -134,6 +134,23 @@ XGRAD_FUNCTION std::string tree_of(std::vector<std::string> files, std::string c
     return text;
 }
 
+XGRAD_FUNCTION Glob::Glob(Patterns const& include, Patterns const& exclude, char separator) {
+    for (auto const& text : include) include_.emplace_back(text, separator);
+    for (auto const& text : exclude) exclude_.emplace_back(text, separator);
+}
+
+XGRAD_FUNCTION std::string Glob::text() const {
+    std::string all;
+    for (auto const& p : include_) all += (all.empty() ? "\"" : ", \"") + p.text() + '"';
+    return all;
+}
+
+XGRAD_FUNCTION bool Glob::any(std::vector<Pattern> const& patterns, std::string_view name) {
+    for (auto const& p : patterns)
+        if (p.matches(name)) return true;
+    return false;
+}
+
 } // namespace xgrad::package::detail
 
 namespace xgrad::package {
@@ -183,24 +200,3 @@ XGRAD_FUNCTION bool Pattern::matches_segment(std::string_view pattern, std::stri
 }
 
 } // namespace xgrad::package
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION Glob::Glob(Patterns const& include, Patterns const& exclude, char separator) {
-    for (auto const& text : include) include_.emplace_back(text, separator);
-    for (auto const& text : exclude) exclude_.emplace_back(text, separator);
-}
-
-XGRAD_FUNCTION std::string Glob::text() const {
-    std::string all;
-    for (auto const& p : include_) all += (all.empty() ? "\"" : ", \"") + p.text() + '"';
-    return all;
-}
-
-XGRAD_FUNCTION bool Glob::any(std::vector<Pattern> const& patterns, std::string_view name) {
-    for (auto const& p : patterns)
-        if (p.matches(name)) return true;
-    return false;
-}
-
-} // namespace xgrad::package::detail

@@ -114,56 +114,6 @@ XGRAD_LAZY_BODY void run_grad(
     for (auto& capture : captures) forbid_differentiation(edges, capture.gradient);
 }
 
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY void backward(TensorsOrEdges const& outputs,
-    std::vector<AnyTensor> const& gradients, BackwardOptions const& options) {
-    auto roots = detail::roots_of("backward", outputs, gradients);
-    if (options.inputs.empty() && options.inputs.given())
-        detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
-    auto captures = detail::captures_of("backward", options.inputs, true);
-    if (options.create_graph)
-        detail::warn("Using backward() with create_graph=True will create a reference cycle "
-                     "between the parameter and its gradient which can cause a memory leak. Use "
-                     "xgrad::grad() when creating the graph to avoid this, or let the .grad fields "
-                     "go after use.");
-    detail::run_backward(roots, {captures, &detail::discover_needed},
-        options.retain_graph.value_or(options.create_graph), options.create_graph);
-    AutoGradMode const mode(options.create_graph);
-    for (std::size_t i = 0; i < captures.size(); ++i) {
-        AnyTensor const& input = options.inputs[i].tensor();
-        if (!input.defined()) continue;
-        bool const done = input.is_leaf() || input.retains_grad() ||
-                          std::any_of(options.inputs.begin(),
-                              options.inputs.begin() + static_cast<std::ptrdiff_t>(i),
-                              [&](auto const& t) { return t.tensor().is_same(input); });
-        if (done || !captures[i].gradient.defined()) continue;
-        detail::NodeLock const lock(*captures[i].edge.function);
-        detail::keep_gradient(input, std::move(captures[i].gradient));
-    }
-}
-
-XGRAD_LAZY_BODY std::vector<AnyTensor> grad(
-    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options) {
-    if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
-    if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
-    auto captures = detail::captures_of("grad", inputs, false);
-    auto roots = detail::roots_of("grad", outputs, options.gradients);
-    detail::run_grad(roots, captures, options);
-    std::vector<AnyTensor> gradients;
-    gradients.reserve(captures.size());
-    for (std::size_t i = 0; i < captures.size(); ++i)
-        gradients.push_back(detail::delivered(
-            std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
-    return gradients;
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
 XGRAD_LAZY_BODY std::size_t batch_size(
     TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
     if (gradients.empty() || gradients.size() != outputs.size())
@@ -246,3 +196,49 @@ XGRAD_LAZY_BODY void grad_into(AnyTensor* gradients, AnyTensor const& output,
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_LAZY_BODY void backward(TensorsOrEdges const& outputs,
+    std::vector<AnyTensor> const& gradients, BackwardOptions const& options) {
+    auto roots = detail::roots_of("backward", outputs, gradients);
+    if (options.inputs.empty() && options.inputs.given())
+        detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
+    auto captures = detail::captures_of("backward", options.inputs, true);
+    if (options.create_graph)
+        detail::warn("Using backward() with create_graph=True will create a reference cycle "
+                     "between the parameter and its gradient which can cause a memory leak. Use "
+                     "xgrad::grad() when creating the graph to avoid this, or let the .grad fields "
+                     "go after use.");
+    detail::run_backward(roots, {captures, &detail::discover_needed},
+        options.retain_graph.value_or(options.create_graph), options.create_graph);
+    AutoGradMode const mode(options.create_graph);
+    for (std::size_t i = 0; i < captures.size(); ++i) {
+        AnyTensor const& input = options.inputs[i].tensor();
+        if (!input.defined()) continue;
+        bool const done = input.is_leaf() || input.retains_grad() ||
+                          std::any_of(options.inputs.begin(),
+                              options.inputs.begin() + static_cast<std::ptrdiff_t>(i),
+                              [&](auto const& t) { return t.tensor().is_same(input); });
+        if (done || !captures[i].gradient.defined()) continue;
+        detail::NodeLock const lock(*captures[i].edge.function);
+        detail::keep_gradient(input, std::move(captures[i].gradient));
+    }
+}
+
+XGRAD_LAZY_BODY std::vector<AnyTensor> grad(
+    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options) {
+    if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
+    if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
+    auto captures = detail::captures_of("grad", inputs, false);
+    auto roots = detail::roots_of("grad", outputs, options.gradients);
+    detail::run_grad(roots, captures, options);
+    std::vector<AnyTensor> gradients;
+    gradients.reserve(captures.size());
+    for (std::size_t i = 0; i < captures.size(); ++i)
+        gradients.push_back(detail::delivered(
+            std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
+    return gradients;
+}
+
+} // namespace xgrad

@@ -62,46 +62,6 @@ XGRAD_LAZY_BODY void NameIndex::erase(std::size_t i) noexcept {
     order_.resize(to);
 }
 
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY StateDict::StateDict(std::initializer_list<NamedTensor> entries) {
-    for (auto const& e : entries) set(e.name, e.tensor);
-}
-
-XGRAD_LAZY_BODY void StateDict::set(std::string const& name, AnyTensor tensor) {
-    auto const i = index_.find(name, entries_.data(), entries_.size());
-    if (i < entries_.size()) return void(entries_[i].tensor = std::move(tensor));
-    entries_.push_back({name, std::move(tensor)});
-    index_.extend(entries_.data(), entries_.size());
-}
-
-XGRAD_LAZY_BODY void StateDict::erase(std::string_view name) {
-    auto const i = index_.find(name, entries_.data(), entries_.size());
-    if (i == entries_.size()) return;
-    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
-    index_.erase(i);
-}
-
-XGRAD_LAZY_BODY AnyTensor const* StateDict::find(std::string_view name) const {
-    auto const i = index_.find(name, entries_.data(), entries_.size());
-    return i < entries_.size() ? &entries_[i].tensor : nullptr;
-}
-
-XGRAD_LAZY_BODY AnyTensor& StateDict::operator[](std::string_view name) {
-    return const_cast<AnyTensor&>(at(name));
-}
-
-XGRAD_LAZY_BODY AnyTensor const& StateDict::at(std::string_view name) const {
-    if (auto const* const t = find(name)) return *t;
-    detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
 XGRAD_LAZY_BODY AnyTensor value_copy(AnyTensor const& t) {
     if (!t.defined()) return {};
     AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
@@ -140,36 +100,6 @@ XGRAD_LAZY_BODY void overwrite(AnyTensor const& to, AnyTensor const& from) {
     to.impl().type->copy_elements(to.impl().array, from.impl().array);
 }
 
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
-    if (from.shape("copy_") != shape("copy_"))
-        detail::fail<ShapeError>(
-            "copy_: a tensor of shape ", from.shape(), " does not fit one of shape ", shape());
-    if (!detail::converts(from.dtype(), dtype()))
-        detail::fail<TypeError>(
-            "copy_: ", name(from.dtype()), " does not convert to ", name(dtype()), " without loss");
-    if (is_grad_enabled() && (requires_grad() || from.requires_grad()))
-        detail::fail<GraphError>("copy_: the copy of an AnyTensor is not recorded: use a "
-                                 "NoGradGuard, or as<T>() on both sides");
-    detail::check_in_place(*this, "copy_", false);
-    detail::overwrite(*this, detail::converted_copy(from, *impl().type));
-    return *this;
-}
-
-XGRAD_LAZY_BODY double AnyTensor::norm() const {
-    if (!is_differentiable(dtype("norm")))
-        detail::fail<TypeError>(
-            "norm: a tensor of real or complex numbers is needed, not ", name(dtype()));
-    return std::sqrt(detail::sum_of_powers(*this, 2));
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
 XGRAD_LAZY_BODY NumberFormat format_of(std::ios_base const& out) {
     auto const style = out.flags() & std::ios_base::floatfield;
     return {static_cast<int>(out.precision()), style == std::ios_base::fixed        ? 'f'
@@ -199,3 +129,61 @@ XGRAD_LAZY_BODY std::string grad_fn_text(AnyTensor const& t) {
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_LAZY_BODY StateDict::StateDict(std::initializer_list<NamedTensor> entries) {
+    for (auto const& e : entries) set(e.name, e.tensor);
+}
+
+XGRAD_LAZY_BODY void StateDict::set(std::string const& name, AnyTensor tensor) {
+    auto const i = index_.find(name, entries_.data(), entries_.size());
+    if (i < entries_.size()) return void(entries_[i].tensor = std::move(tensor));
+    entries_.push_back({name, std::move(tensor)});
+    index_.extend(entries_.data(), entries_.size());
+}
+
+XGRAD_LAZY_BODY void StateDict::erase(std::string_view name) {
+    auto const i = index_.find(name, entries_.data(), entries_.size());
+    if (i == entries_.size()) return;
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
+    index_.erase(i);
+}
+
+XGRAD_LAZY_BODY AnyTensor const* StateDict::find(std::string_view name) const {
+    auto const i = index_.find(name, entries_.data(), entries_.size());
+    return i < entries_.size() ? &entries_[i].tensor : nullptr;
+}
+
+XGRAD_LAZY_BODY AnyTensor& StateDict::operator[](std::string_view name) {
+    return const_cast<AnyTensor&>(at(name));
+}
+
+XGRAD_LAZY_BODY AnyTensor const& StateDict::at(std::string_view name) const {
+    if (auto const* const t = find(name)) return *t;
+    detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+}
+
+XGRAD_LAZY_BODY AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
+    if (from.shape("copy_") != shape("copy_"))
+        detail::fail<ShapeError>(
+            "copy_: a tensor of shape ", from.shape(), " does not fit one of shape ", shape());
+    if (!detail::converts(from.dtype(), dtype()))
+        detail::fail<TypeError>(
+            "copy_: ", name(from.dtype()), " does not convert to ", name(dtype()), " without loss");
+    if (is_grad_enabled() && (requires_grad() || from.requires_grad()))
+        detail::fail<GraphError>("copy_: the copy of an AnyTensor is not recorded: use a "
+                                 "NoGradGuard, or as<T>() on both sides");
+    detail::check_in_place(*this, "copy_", false);
+    detail::overwrite(*this, detail::converted_copy(from, *impl().type));
+    return *this;
+}
+
+XGRAD_LAZY_BODY double AnyTensor::norm() const {
+    if (!is_differentiable(dtype("norm")))
+        detail::fail<TypeError>(
+            "norm: a tensor of real or complex numbers is needed, not ", name(dtype()));
+    return std::sqrt(detail::sum_of_powers(*this, 2));
+}
+
+} // namespace xgrad
