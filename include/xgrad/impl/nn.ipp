@@ -7,7 +7,6 @@
 #include <xgrad/impl/nn/backward_hooks.ipp>
 #include <xgrad/impl/nn/convolution_plan.ipp>
 #include <xgrad/impl/nn/modules.ipp>
-#include <xgrad/impl/nn/pooling_windows.ipp>
 #ifdef XGRAD_SEPARATE_COMPILATION
 #    include <xgrad/impl/nn/instances.inc>
 #endif

@@ -4,7 +4,6 @@
 #include <xgrad/core/begin_bodies.inc> // first
 
 #include <xgrad/impl/sparse/coloring.ipp>
-#include <xgrad/impl/sparse/graph_structure.ipp>
 #include <xgrad/impl/sparse/pattern.ipp>
 #include <xgrad/impl/sparse/plan.ipp>
 

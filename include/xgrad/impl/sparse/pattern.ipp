@@ -1,13 +1,210 @@
-// Bodies of pattern.hpp.
+// Bodies of graph_structure.hpp and pattern.hpp.
 #pragma once
 
 #include <unordered_map>
 
+#include <xgrad/autograd/second_order.hpp>
 #include <xgrad/impl/sparse/node_probe.ipp>
 #include <xgrad/sparse/graph_structure.hpp>
 #include <xgrad/sparse/pattern.hpp>
 
 namespace xgrad::detail {
+
+XGRAD_LAZY_BODY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outputs) {
+    std::unordered_map<Node const*, bool> depends;
+    for (auto const& x : inputs) depends[gradient_edge(x).function.get()] = true;
+    std::vector<Node*> order;
+    walk_graph(
+        edges_to(outputs),
+        [&](Edge const& edge) { return depends.emplace(edge.function.get(), false).second; },
+        [&](Node& node) {
+            for (auto const& edge : node.next_edges())
+                depends[&node] |= edge && depends[edge.function.get()];
+            if (depends[&node]) order.push_back(&node);
+        });
+    return order;
+}
+
+XGRAD_LAZY_BODY bool is_custom(Node& node) {
+    bool const is_operation = node.formula() != node.name();
+    return !is_operation &&
+           !(node.forward_rule() == ForwardRule::batch && node.saved_tensors().empty());
+}
+
+/// A hash of numbers that follow each other.
+class StreamHash {
+public:
+    void add(std::uint64_t x) { state_ = mixed(state_, x); }
+    void add(Shape const& shape) {
+        add(shape.size());
+        for (auto const n : shape) add(std::uint64_t{n});
+    }
+    void add(std::byte const* at, std::size_t bytes) {
+        std::uint64_t lanes[4] = {}; // which do not wait for each other
+        for (std::size_t i = 0; i < bytes; i += 8) {
+            std::uint64_t next = 0;
+            std::memcpy(&next, at + i, std::min<std::size_t>(8, bytes - i));
+            lanes[i / 8 % 4] = mixed(lanes[i / 8 % 4], next);
+        }
+        for (auto const lane : lanes) add(lane);
+    }
+    std::uint64_t value() const noexcept { return state_; }
+
+private:
+    static std::uint64_t mixed(std::uint64_t state, std::uint64_t x) {
+        state = (state ^ x) * 0xbf58476d1ce4e5b9;
+        return state ^ state >> 32;
+    }
+    std::uint64_t state_ = 0;
+};
+
+/// Follows shapes from the inputs on, one Node after the other.
+template <class = void> class StructureReader {
+public:
+    StructureReader(TensorSpan inputs, Tensors& numbers) : numbers_(numbers) {
+        for (auto const& x : inputs) {
+            Edge const edge = gradient_edge(x);
+            auto& outputs = found_[edge.function.get()];
+            if (outputs.size() <= edge.input_nr) outputs.resize(edge.input_nr + 1);
+            outputs[edge.input_nr] = {++count_, x.impl().type, x.shape()};
+        }
+    }
+    /// The number of the output that a tensor is; 0 where it does not depend on the inputs.
+    std::uint64_t number(AnyTensor const& t) const {
+        auto const* const of = t.requires_grad() ? output(gradient_edge(t)) : nullptr;
+        return of ? of->number : 0;
+    }
+    std::uint64_t hash(Node& node) {
+        StreamHash hash;
+        std::vector<Output const*> from;
+        for (auto const& edge : node.next_edges()) {
+            from.push_back(output(edge));
+            hash.add(from.back() ? from.back()->number : 0);
+        }
+        std::vector<Output> to(node.num_outputs());
+        if (node.forward_rule() == ForwardRule::fused) {
+            auto const& of = static_cast<FusedNode const&>(node);
+            to[0].type = &of.table().result_type;
+            to[0].shape =
+                of.sum() ? of.sum()->reduced(of.space(), of.sum()->keeps_dims) : of.space();
+            add_expression(hash, of);
+        } else if (node.forward_rule() == ForwardRule::fused_gradient) {
+            auto const& of = static_cast<FusedGradientNode<> const&>(node).of();
+            for (std::size_t k = 0; k < of.operand_count(); ++k)
+                if (of.makes_gradient(k))
+                    to[of.edge_of(k)] = {0, of.table().operand_types[k], of.operand_shape(k)};
+            add_expression(hash, of);
+        } else push(node, from, to, hash);
+        for (auto& each : to) {
+            each.number = ++count_;
+            hash.add(each.shape);
+        }
+        found_[&node] = std::move(to);
+        return hash.value();
+    }
+
+private:
+    struct Output {
+        std::uint64_t number = 0; // of all outputs
+        TypeInfo const* type = nullptr;
+        Shape shape = {};
+    };
+
+    Output const* output(Edge const& edge) const {
+        auto const it = edge ? found_.find(edge.function.get()) : found_.end();
+        return it != found_.end() && edge.input_nr < it->second.size() ? &it->second[edge.input_nr]
+                                                                       : nullptr;
+    }
+    static void add_expression(StreamHash& hash, FusedNode const& node) {
+        hash.add(reinterpret_cast<std::uintptr_t>(&node.table())); // one for each expression
+        for (std::size_t k = 0; k < node.operand_count(); ++k) {
+            hash.add(node.operand_shape(k));
+            hash.add(node.makes_gradient(k) ? node.edge_of(k) + 1 : 0);
+        }
+    }
+    /// Random numbers, at least so many.
+    AnyTensor const& numbers(TypeInfo const& type, std::size_t count) {
+        auto const at = std::ranges::find_if(
+            numbers_, [&](auto const& t) { return t.impl().type == &type && t.numel() >= count; });
+        if (at != numbers_.end()) return *at;
+        std::erase_if(numbers_, [&](auto const& t) { return t.impl().type == &type; });
+        return numbers_.emplace_back(scattered(type, Shape{count}, [](std::size_t) { return 1.; }));
+    }
+    void push(
+        Node& node, std::span<Output const* const> from, std::span<Output> to, StreamHash& hash) {
+        std::vector<AnyTensor> tangents(from.size()), results(to.size());
+        std::size_t count = 0, first = 0;
+        for (auto const* x : from) count += x && x->type ? numel(x->shape) : 0;
+        for (std::size_t e = 0; e < from.size(); ++e) {
+            if (!from[e] || !from[e]->type) continue;
+            auto const& [number, type, shape] = *from[e];
+            AnyArray view = numbers(*type, count).impl().array;
+            view.set_view(
+                Shape(shape), row_major(shape), static_cast<std::ptrdiff_t>(first * type->size));
+            tangents[e] = tensor_of(*type, std::move(view));
+            first += numel(shape);
+        }
+        node.pushforward(tangents, results);
+        hash.add(std::hash<std::string>()(node.name()));
+        auto const saved = node.saved_tensors();
+        bool const reads_values =
+            is_custom(node) || std::ranges::any_of(saved, [&](auto const& each) {
+                return is_differentiable(each.tensor->unpack(node).dtype());
+            });
+        for (std::size_t o = 0; o < to.size(); ++o) {
+            if (!results[o].defined()) continue;
+            auto const& type = *(to[o].type = results[o].impl().type);
+            to[o].shape = results[o].shape();
+            if (reads_values) continue;
+            AnyArray const& a = results[o].impl().array;
+            auto const at = std::ranges::find(
+                numbers_, a.storage, [](auto const& t) -> auto& { return t.impl().array.storage; });
+            if (at != numbers_.end()) { // a view
+                hash.add(static_cast<std::uint64_t>(a.data - at->impl().array.data));
+                for (auto const step : a.strides) hash.add(static_cast<std::uint64_t>(step));
+            } else {
+                AnyTensor const t = a.contiguous ? results[o] : type.copy(results[o]);
+                hash.add(t.impl().array.data, t.numel() * type.size);
+            }
+        }
+    }
+
+    Tensors& numbers_;
+    std::uint64_t count_ = 0; // of outputs
+    std::unordered_map<Node const*, std::vector<Output>> found_;
+};
+
+XGRAD_LAZY_BODY GraphStructure::GraphStructure(TensorSpan inputs, TensorSpan outputs) {
+    NoGradGuard const off;
+    link_forward_mode();
+    StructureReader<> reader(inputs, numbers_);
+    for (auto* const node : dependent_nodes(inputs, outputs)) {
+        hashes_.push_back(reader.hash(*node));
+        has_custom_nodes_ |= is_custom(*node);
+        names_.push_back(node->name());
+    }
+    for (auto const& y : outputs) results_.push_back(reader.number(y));
+}
+
+XGRAD_LAZY_BODY std::string GraphStructure::difference(
+    TensorSpan inputs, TensorSpan outputs) const {
+    NoGradGuard const off;
+    link_forward_mode();
+    Tensors numbers = numbers_;
+    StructureReader<> reader(inputs, numbers);
+    auto const nodes = dependent_nodes(inputs, outputs);
+    for (std::size_t i = 0; i < std::max(nodes.size(), hashes_.size()); ++i) {
+        if (i < nodes.size() && i < hashes_.size() && reader.hash(*nodes[i]) == hashes_[i])
+            continue;
+        std::string const is = i < nodes.size() ? nodes[i]->name() : "nothing",
+                          was = i < names_.size() ? names_[i] : "nothing";
+        return is == was ? "other indices, a mask or shapes in " + is
+                         : is + " in the place of " + was;
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (reader.number(outputs[i]) != results_[i]) return "another result";
+    return {};
+}
 
 /// The search for a pattern: a state for each Node that depends on an input.
 template <class = void> class PatternSearch {
