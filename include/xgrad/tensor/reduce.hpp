@@ -28,10 +28,10 @@ auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool k
         detail::check_defined(operation, x);
         using Flattened = detail::FlattenedExpression<X>;
         Flattened const flat(x);
-        auto const result = detail::record_flat_sum(operation, flat.table,
+        return Tensor<typename X::scalar>(detail::record_flat_sum(operation, flat.table,
             detail::sum_kernel_of<typename Flattened::F>(), flat.object(), flat.operands, axes,
-            keep, mean);
-        return Tensor<typename X::scalar>(result.handle());
+            keep, mean)
+                                              .handle());
     }
 }
 
