@@ -32,7 +32,7 @@ file(REMOVE_RECURSE "${SCRATCH}")
 file(MAKE_DIRECTORY "${SCRATCH}")
 file(WRITE "${SCRATCH}/xgrad_source.cpp" "#define XGRAD_IMPLEMENTATION\n#include <xgrad/xgrad.hpp>\n")
 
-set(includes "")
+set(includes ${OPTIONS})
 string(REPLACE "|" ";" directories "${INCLUDES}")
 foreach(directory IN LISTS directories)
     if(NOT directory STREQUAL "/usr/include")       # as a system directory it would hide the compiler's own
