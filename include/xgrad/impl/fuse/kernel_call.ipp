@@ -139,30 +139,31 @@ XGRAD_INLINE void copy_few(std::byte const* from, std::size_t n, std::byte* to) 
             ...);
     }(std::make_index_sequence<std::bit_width(max_batch_bytes) - 1>());
 }
-#if defined(__AVX2__)
-/// Loads one element of 4, 8 or 16 bytes into all lanes.
-XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
-    if (element == 8) [[likely]]
-        return _mm_castpd_si128(_mm_loaddup_pd(reinterpret_cast<double const*>(from)));
-    if (element == 16) return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
-    return _mm_castps_si128(_mm_load1_ps(reinterpret_cast<float const*>(from)));
-}
-#endif
 
-/// Copies n elements to a batch of `size` bytes, and the first of them to the other lanes: kernels
-/// compute with values that operands have, and with no others.
-///
-/// A masked store writes the batch at once where the processor has one: store-to-load forwarding
-/// fails if the kernel reads a batch that was stored in pieces. One element is loaded by a scalar
-/// load for the same reason: the previous step may have stored it alone just before.
-XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
-    std::byte* to, std::byte const* from, std::size_t n, std::size_t element, std::size_t size) {
-    std::size_t const bytes = n * element;
+/// Fills a batch of real numbers with copies of the first one, or of the first two.
+template <class Bits> XGRAD_INLINE void fill_batch(std::byte* to, std::byte const* from) {
+    Bits bits;
+    std::memcpy(&bits, from, sizeof bits);
+    auto const copies = bits + kernel::SimdVector<Bits>{};
+    for (std::size_t at = 0; at < 64; at += sizeof copies)
+        std::memcpy(to + at, &copies, sizeof copies);
+}
+
+/// Copies elements to a batch of `size` bytes, and some of them to the other lanes: kernels
+/// compute with values of operands only. Masked stores of a batch, and scalar loads of what the
+/// previous step may have stored alone, keep store-to-load forwarding.
+XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(std::byte* to, std::byte const* from,
+    std::size_t bytes, std::size_t element, std::size_t size) {
+    if (bytes == 4) return fill_batch<std::uint32_t>(to, from);
+#if defined(__AVX2__)
+    auto const* const p = reinterpret_cast<double const*>(from);
+    auto const one = _mm_castpd_si128(element == 16 ? _mm_loadu_pd(p) : _mm_loaddup_pd(p));
+#endif
 #if defined(__AVX512BW__)
     if (size % 64 == 0) {
-        auto const first = _mm512_broadcast_i32x4(load_one(from, element));
-        if (n == 1) _mm512_storeu_si512(to, first);
-        for (std::size_t at = n == 1 ? 64 : 0; at < size; at += 64)
+        auto const first = _mm512_broadcast_i32x4(one);
+        if (bytes == element) _mm512_storeu_si512(to, first);
+        for (std::size_t at = bytes == element ? 64 : 0; at < size; at += 64)
             _mm512_storeu_si512(to + at, _mm512_mask_loadu_epi8(first,
                                              bytes >= at + 64 ? ~std::uint64_t{0}
                                              : bytes > at ? (std::uint64_t{1} << (bytes - at)) - 1
@@ -172,18 +173,13 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
     }
 #elif defined(__AVX2__)
     if (size % 32 == 0) {
-        auto* const batches = reinterpret_cast<__m256i*>(to);
-        auto const first = _mm256_broadcastsi128_si256(load_one(from, element));
-        if (n == 1) {
-            for (std::size_t at = 0; at < size; at += 32)
-                _mm256_storeu_si256(batches + at / 32, first);
-            return;
-        }
-        for (std::size_t at = 0; at < size; at += 32) {
+        auto const first = _mm256_broadcastsi128_si256(one);
+        if (bytes == element) _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), first);
+        for (std::size_t at = bytes == element ? 32 : 0; at < size; at += 32) {
             auto const mask = _mm256_cmpgt_epi32(
                 _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
                 _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-            _mm256_storeu_si256(batches + at / 32,
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + at),
                 _mm256_blendv_epi8(first,
                     _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at), mask), mask));
         }
@@ -196,14 +192,16 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
 
 [[gnu::noinline]] XGRAD_FUNCTION void KernelCall::run_tail(
     KernelBlock& block, std::size_t whole) const {
-    auto const& table = kernels_;
-    auto const pass = block.pass;
-    std::size_t const n = block.n, lanes = table.lanes;
+    std::size_t const n = block.n, lanes = kernels_.lanes;
     auto* const* const originals = reinterpret_cast<std::byte* const*>(block.arguments);
     void* arguments[max_arguments];
     alignas(64) std::byte copies[max_arguments][max_batch_bytes];
+    // One real number is the tail of each step of a recurrence (benchmarks/instructions).
+    std::size_t const real = n * kernels_.real_element, skipped = whole * kernels_.real_element;
     auto const fill = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
-        fill_batch(copies[k], originals[k] + whole * element, n, element, lanes * element);
+        if (real == 8) return fill_batch<std::uint64_t>(copies[k], originals[k] + skipped);
+        fill_batch(
+            copies[k], originals[k] + whole * element, n * element, element, lanes * element);
     };
     auto const write = [&](std::size_t k) XGRAD_LAMBDA_INLINE {
         return arguments[k] = originals[k] ? copies[k] : nullptr;
@@ -211,35 +209,32 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
     auto const copy_back = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
         if (!originals[k]) return;
         auto* const original = originals[k] + whole * element;
-        // One number is the tail of each step of a recurrence (benchmarks/instructions).
         if (n * element == 8) std::memcpy(original, copies[k], 8);
         else copy_few(copies[k], n * element, original);
     };
     for (std::size_t k = 0; k < layout.operand_count; ++k) {
         arguments[k] = copies[k];
-        fill(k, table.operand[k]->tile_element);
+        fill(k, kernels_.operand[k]->tile_element);
     }
-    if (pass == Pass::value) write(layout.result());
+    if (block.pass == Pass::value) write(layout.result());
     else {
         for (std::size_t k = 0; k < layout.operand_count; ++k)
             if (write(layout.gradients() + k) && block.added_to >> k & 1)
-                fill(layout.gradients() + k, table.operand[k]->tile_element);
+                fill(layout.gradients() + k, kernels_.operand[k]->tile_element);
         for (std::size_t k = layout.grad_output(); k < layout.gradients(); ++k)
-            if (write(k)) fill(k, table.result->tile_element);
-        if (pass == Pass::tangent) {
-            write(layout.tangent());
-            for (std::size_t k = 0; k < layout.operand_count; ++k)
-                if (write(layout.tangents() + k))
-                    fill(layout.tangents() + k, table.operand[k]->tile_element);
-        }
+            if (write(k)) fill(k, kernels_.result->tile_element);
+        if (block.pass == Pass::tangent) write(layout.tangent());
+        for (std::size_t k = 0; block.pass == Pass::tangent && k < layout.operand_count; ++k)
+            if (write(layout.tangents() + k))
+                fill(layout.tangents() + k, kernels_.operand[k]->tile_element);
     }
     block.arguments = arguments;
     block.constant = 0;
     kernel_(block);
-    if (pass == Pass::value) return copy_back(layout.result(), table.written->element);
+    if (block.pass == Pass::value) return copy_back(layout.result(), kernels_.written->element);
     for (std::size_t k = 0; k < layout.operand_count; ++k)
-        copy_back(layout.gradients() + k, table.operand[k]->tile_element);
-    if (pass == Pass::tangent) copy_back(layout.tangent(), table.result->tile_element);
+        copy_back(layout.gradients() + k, kernels_.operand[k]->tile_element);
+    if (block.pass == Pass::tangent) copy_back(layout.tangent(), kernels_.result->tile_element);
 }
 
 } // namespace xgrad::detail
