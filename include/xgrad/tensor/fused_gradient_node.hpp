@@ -117,38 +117,16 @@ private:
         });
     }
 
-    /// Unpacks the saved tensors for a pass, and drops what was unpacked at its end.
-    class UnpackGuard {
-    public:
-        explicit UnpackGuard(FusedGradientNode& n) : node_(n), unpacked_(n.saved_.size()) {
-            try {
-                for (std::size_t i = 0; i < unpacked_.size(); ++i)
-                    if (n.is_saved(i)) unpacked_[i] = n.saved_[i].open(n);
-            } catch (...) {
-                close();
-                throw;
-            }
-        }
-        UnpackGuard(UnpackGuard const&) = delete;
-        UnpackGuard& operator=(UnpackGuard const&) = delete;
-        ~UnpackGuard() { close(); }
-
-    private:
-        void close() noexcept {
-            for (std::size_t i = 0; i < unpacked_.size(); ++i)
-                if (unpacked_[i]) node_.saved_[i].close();
-        }
-
-        FusedGradientNode& node_;
-        CachedVector<char> unpacked_;
-    };
+    UnpackGuard open_saved() {
+        return {{saved_.data(), saved_.size()}, *this, [&](std::size_t i) { return is_saved(i); }};
+    }
 
     /// One pass over dual numbers, for tangents of the edges of the first Node, or for a batch of
     /// so many: the tangents of the gradients of its operands, and, where asked, that of its
     /// result.
     void run_on_duals(std::span<AnyTensor const> tangents, std::size_t directions,
         std::span<AnyTensor> gradients, AnyTensor* tangent) {
-        UnpackGuard const guard(*this);
+        auto const guard = open_saved();
         auto const of_each = [&](Shape const& one) {
             return directions ? batch_shape(directions, one) : one;
         };
@@ -222,7 +200,7 @@ private:
     [[gnu::cold]] void apply_recorded(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
         auto const& table = of_.table();
-        UnpackGuard const guard(*this);
+        auto const guard = open_saved();
         std::size_t const n = operand_count();
         LocalGraph graph;
         std::vector<AnyTensor> operands(n);

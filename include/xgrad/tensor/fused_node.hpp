@@ -21,6 +21,30 @@ namespace xgrad::detail {
 
 class LocalJacobian;
 
+/// Opens saved tensors for a pass of their Node: those for which is_saved(index). Closes at its end
+/// what it had to unpack.
+class UnpackGuard {
+public:
+    template <class F>
+    UnpackGuard(std::span<SavedTensor> saved, Node const& owner, F is_saved) : UnpackGuard() {
+        for (std::size_t i = 0; i < saved.size(); ++i)
+            if (is_saved(i)) {
+                opened_.push_back(&saved[i]);
+                if (!saved[i].open(owner)) opened_.pop_back();
+            }
+    }
+    UnpackGuard(UnpackGuard const&) = delete;
+    UnpackGuard& operator=(UnpackGuard const&) = delete;
+    ~UnpackGuard() {
+        for (auto* const saved : opened_) saved->close();
+    }
+
+private:
+    UnpackGuard() noexcept = default;
+
+    CachedVector<SavedTensor*> opened_;
+};
+
 class alignas(16) FusedNode final : public Node {
 public:
     /// `over` is null without a fused sum; then `result` has the values of the expression.
@@ -112,27 +136,12 @@ private:
     void save_shapes(BoundOperands const& in);
     /// The saved tensors, with all that unpack() and messages tell of them.
     [[gnu::cold]] SavedTensor* completed();
-    /// Prepares the saved tensors for a pass (checks versions, unpacks), and drops what was
-    /// unpacked at its end.
-    class UnpackGuard {
-    public:
-        explicit UnpackGuard(FusedNode& n) : node_(n) {
-            if (!n.is_intact()) open();
-        }
-        UnpackGuard(UnpackGuard const&) = delete;
-        UnpackGuard& operator=(UnpackGuard const&) = delete;
-        ~UnpackGuard() {
-            if (unpacked_) [[unlikely]]
-                close();
-        }
-
-    private:
-        [[gnu::cold]] void open();
-        [[gnu::cold]] void close() noexcept;
-
-        FusedNode& node_;
-        OperandMask unpacked_ = 0;
-    };
+    /// Prepares the saved tensors for a pass. Where all are intact, nothing is to be done.
+    UnpackGuard open_saved() {
+        return {
+            is_intact() ? std::span<SavedTensor>() : std::span(completed(), plan_.saved_tensors()),
+            *this, [](std::size_t) { return true; }};
+    }
     bool would_record(AnyTensor const& gradient);
     /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
     XGRAD_LAZY void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);

@@ -140,20 +140,6 @@ XGRAD_FUNCTION SavedTensor* FusedNode::completed() {
     return saved();
 }
 
-XGRAD_FUNCTION void FusedNode::UnpackGuard::open() try {
-    auto* const saved = node_.completed();
-    for (std::size_t i = 0; i < node_.plan_.saved_tensors(); ++i)
-        if (saved[i].open(node_)) unpacked_ |= OperandMask{1} << i;
-} catch (...) {
-    close();
-    throw;
-}
-
-XGRAD_FUNCTION void FusedNode::UnpackGuard::close() noexcept {
-    for (std::size_t i = 0; unpacked_ >> i; ++i)
-        if (unpacked_ >> i & 1) node_.saved()[i].close();
-}
-
 // Passes.
 
 XGRAD_FUNCTION double FusedNode::sum_at_once(BoundOperands const& in) {
@@ -177,7 +163,7 @@ XGRAD_INLINE void FusedNode::apply_unpacked(AnyTensor& gradient, std::span<AnyTe
 XGRAD_FUNCTION void FusedNode::apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results) {
     if (is_intact()) [[likely]]
         return apply_unpacked(gradient, results);
-    UnpackGuard const guard(*this);
+    auto const guard = open_saved();
     apply_unpacked(gradient, results);
 }
 
@@ -290,7 +276,7 @@ XGRAD_LAZY_BODY void FusedNode::push_tangents(
         results[0] = local_jacobian(moving).push(tangents);
         return;
     }
-    UnpackGuard const guard(*this);
+    auto const guard = open_saved();
     KernelCall call(table().kernels, expression_object(), Pass::tangent, space_, count_);
     GradientTargets const none = gradients().only(0);
     CachedVector<AnyArray> aligned;
@@ -326,13 +312,13 @@ XGRAD_LAZY_BODY AnyTensor FusedNode::run_for_tangent(KernelCall& call) const {
 
 XGRAD_LAZY_BODY LocalJacobian FusedNode::local_jacobian(
     OperandMask operands, AnyArray const* into) {
-    UnpackGuard const guard(*this);
+    auto const guard = open_saved();
     return LocalJacobian(*this, operands, into);
 }
 
 XGRAD_LAZY_BODY void FusedNode::apply_recorded(
     AnyTensor const& gradient, std::span<AnyTensor> results) {
-    UnpackGuard const guard(*this);
+    auto const guard = open_saved();
     {
         NoGradGuard const off;
         auto grad_output = gradient; // a second reference: no result overwrites it
