@@ -83,6 +83,9 @@ void add_layers(Catalogue& all) {
     REAL2_T("2,3 probability", "2,3 probability", nn::BCELoss<double>()(a, b) + nn::BCEWithLogitsLoss<double>()(a, b) + nn::KLDivLoss<double>()(a, b));
     REAL2_T("2,3", "2,3", nn::CosineEmbeddingLoss<double>()(a + 1., b, D({1., -1.})));
     REAL3_T("2,3", "2,3", "2,3", nn::TripletMarginLoss<double>()(a, b + 1., c));
+
+    for (auto const& each : all.all)
+        if (each->text.find("max_pool") != each->text.npos || each->text.find("MaxPool") != each->text.npos) each->reads_values = true;
 }
 // clang-format on
 
