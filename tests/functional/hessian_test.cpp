@@ -205,6 +205,9 @@ TEST_CASE("a Hessian that is recorded is finite where the convention for a gradi
     CHECK(difference(second(argument), {{0., 0.}, {0., 2.5 * std::atan(0.5)}}, 1e-12) == "");
     auto const phase = [&](D const& p) { return real(sgn(z(p)) * abs2(z(p))); };
     CHECK(difference(second(phase), {{0., 0.}, {0., 2. * std::sqrt(1.25)}}, 1e-12) == "");
+    auto const raised = [&](D const& p) { return real(xg::modrelu(z(p), D(0.5)) * z(p)); };
+    // (|z| + 0.5) z^2/|z| = (|z| + 0.5) |z| w^2, w = (1 + 0.5 i)/|1 + 0.5 i|
+    CHECK(difference(second(raised), {{0., 0.}, {0., 2. * 0.75}}, 1e-12) == "");
     auto const power = [&](D const& p) { return xg::norm(z(p), 1.5) * sum(p); };
     // |z|_1.5 = sqrt(1.25) |p| where the other element is 0
     auto const slope = std::sqrt(1.25);

@@ -57,13 +57,20 @@ XGRAD_INLINE auto copysign(A&& a, B&& b) {
     return express(Copysign{}, std::forward<A>(a), std::forward<B>(b));
 }
 
+namespace detail {
+/// 1/x in a rule, and 0 where x is 0: with derivatives there that are finite, of each order.
+XGRAD_INLINE auto reciprocal_or_zero(auto x) {
+    return where(x == 0, 0, reciprocal(where(x == 0, 1, x)));
+}
+} // namespace detail
+
 /// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
 struct Sgn : Elementwise<C(C)> {
     static constexpr std::string_view written = "sgn";
     XGRAD_INLINE auto value(auto x) const { return sgn(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const {
         auto const r = abs(x);
-        auto const h = where(r == 0, 0, 0.5 * reciprocal(where(r == 0, 1, r)));
+        auto const h = 0.5 * detail::reciprocal_or_zero(r);
         return wirtinger{h, -(h * y * y)};
     }
 };
@@ -88,7 +95,7 @@ struct Angle : Transcendental<R(R), R(C)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
         if constexpr (detail::is_real_value<decltype(x)>) return nothing;
         else {
-            auto const w = where(x == 0, 0, reciprocal(where(x == 0, 1, conj(x))));
+            auto const w = detail::reciprocal_or_zero(conj(x));
             return gradient{complex(-imag(w), real(w))};
         }
     }

@@ -23,7 +23,7 @@ struct ModRelu : Elementwise<C(C, R)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto z, auto b) const {
         auto const r = abs(z);
         auto const on = (r + b > 0) && (r > 0);
-        auto const h = where(r > 0, 0.5 * b * reciprocal(r), 0);
+        auto const h = 0.5 * b * detail::reciprocal_or_zero(r);
         auto const u = sgn(z);
         return wirtinger{where(on, 1 + h, 0), where(on, -(h * u * u), zero_like(z))};
     }
