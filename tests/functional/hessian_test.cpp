@@ -1,5 +1,6 @@
 // hessian(), vhp(), hvp(): closed forms, agreement with each other, nesting, complex inputs.
 #include <xgrad/functional/hvp.hpp>
+#include <xgrad/ops/complex_activation.hpp>
 
 #include "tensor/compare.hpp"
 
