@@ -213,4 +213,10 @@ TEST_CASE("a Hessian that is recorded is finite where the convention for a gradi
     // |z|_1.5 = sqrt(1.25) |p| where the other element is 0
     auto const slope = std::sqrt(1.25);
     CHECK(difference(second(power), {{0., slope}, {slope, 2. * slope}}, 1e-12) == "");
+    // of third derivatives
+    auto const cubed = [&](D const& p) {
+        auto const g = xg::grad([](D const& q) { return xg::norm(q(xg::slice(0, 1)), 2., 0); }, p);
+        return D(g * g * g);
+    };
+    CHECK(difference(second(cubed), {{0., 0.}, {0., 0.}}) == "");
 }

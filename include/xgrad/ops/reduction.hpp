@@ -57,14 +57,16 @@ template <Operand X> auto logsumexp(X const& x) { return logsumexp(x, detail::al
 /// Square root of a sum of squares, with gradient 0 at 0 (as PyTorch's norm has).
 struct NormRoot : Elementwise<R(R)> {
     auto value(auto x) const { return sqrt(x); }
-    auto partial(wrt<0>, auto y, auto) const { return selected{!(y == 0), 0.5 * reciprocal(y)}; }
+    auto partial(wrt<0>, auto y, auto) const {
+        return selected{!(y == 0), 0.5 * detail::reciprocal_or_zero(y)};
+    }
 };
 /// Root s^(1/p) of a sum of p-th powers, with gradient 0 at 0.
 struct PowerRoot : Elementwise<R(R)> {
     double p = 2; // of the p-norm
     auto value(auto s) const { return pow(s, 1 / p); }
     auto partial(wrt<0>, auto, auto s) const {
-        return selected{!(s == 0), (1 / p) * pow(s, 1 / p - 1)};
+        return selected{!(s == 0), (1 / p) * pow(where(s == 0, 1, s), 1 / p - 1)};
     }
 };
 /// |x|^p, with gradient 0 at 0.
