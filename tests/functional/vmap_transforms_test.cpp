@@ -250,11 +250,25 @@ TEST_CASE("a transform of a function of tensors is looped over, too") {
     REQUIRE(warnings.texts.size() == 1);
     CHECK(warnings.texts[0] == "vmap: there is no rule for a function that takes Tensor, and not "
                                "`auto const&`, so that it is called for each of the 3 examples");
+    D const recorded = xg::vmap(xg::grad(of_tensors, {.create_graph = true}))(x);
+    CHECK(near(recorded, D(3. * x * x)));
     CHECK(near(xg::vmap(xg::hessian(of_tensors))(x), rows([&](int i) { return diag(6. * x(i)); })));
     auto const squares = [](D const& a) { return D(a * a); };
     CHECK(near(xg::vmap(xg::jacobian(squares))(x), rows([&](int i) { return diag(2. * x(i)); })));
     CHECK(near(
         xg::vmap([&](auto const& a) { return xg::jvp(squares, a, a).second; })(x), D(2. * x * x)));
+}
+
+TEST_CASE("the derivative of a holomorphic function") {
+    using C = std::complex<double>;
+    xg::Tensor<C> const z({{C(1, 2), C(0, 1)}, {C(3, 0), C(1, 1)}});
+    auto const cubes = [](auto const& a) { return sum(a * a * a); };
+    auto const derivative = xg::grad(cubes, {.holomorphic = true});
+    xg::Tensor<C> const all = xg::vmap(derivative)(z), expected = 3. * z * z;
+    CHECK(near(D(real(all)), D(real(expected))));
+    CHECK(near(D(imag(all)), D(imag(expected))));
+    D const product = xg::vmap([&](auto const& a) { return imag(derivative(a) * a); })(z);
+    CHECK(near(product, D(imag(expected * z))));
 }
 
 TEST_CASE("a rule of the user's") {

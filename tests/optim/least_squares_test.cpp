@@ -183,6 +183,14 @@ TEST_CASE("phase retrieval takes less than 15 steps") {
     CHECK(r.nit <= 15);
 }
 
+TEST_CASE("conjugate gradients say which cosine they found") {
+    auto const line = [](D const& p) { return p * D({1., 2.}) - D({1., 1.}); };
+    auto const r = xg::least_squares(
+        line, D({0.}), {.linear_solver = "cg", .ftol = 0, .xtol = 0, .gtol = 1e-6});
+    CHECK(std::abs(r.x.item() - 0.6) < 1e-12);
+    CHECK(r.message.starts_with("converged: the cosine between the residuals and J times the "));
+}
+
 TEST_CASE("fewer residuals than parameters, and functions without forward mode") {
     D const a({{1., 2., 3.}});
     auto const r = xg::least_squares(

@@ -143,22 +143,13 @@ auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
     }
 }
 
-/// The derivative of a function of one complex number: the gradient is its conjugate.
-template <class F, class X> auto derivative(F& f, X const& x, DerivativeOptions const& o) {
-    static_assert(TensorLike<X>, "grad: a holomorphic function has one complex input");
-    if (!o.holomorphic)
-        fail<TypeError>("grad: the function returns complex numbers, and not a real one: with "
-                        "{.holomorphic = true} the result is its complex derivative");
-    using C = typename X::scalar;
-    auto const number = [&f](auto const& z) {
-        auto const y = materialize_expression(f(z));
-        if (y.numel() != 1)
-            fail<GraphError>("grad: the function must return one number, not shape ", y.shape());
-        return reshape(y, Axes{});
-    };
-    auto const [value, g] = vjp(number, x, Tensor<C>(C(1)), {o.create_graph, o.strict});
-    return structure<X>(conj(g));
-}
+/// The type of a tensor or an expression of complex numbers.
+template <class X>
+concept ComplexTensor = requires { requires std::same_as<typename X::kind, C>; };
+template <class F, class... X>
+concept ReturnsComplex = requires(F& f, X const&... x) {
+    { std::invoke(f, tensor_input(x)...) } -> ComplexTensor;
+};
 
 } // namespace detail
 
@@ -185,14 +176,20 @@ template <std::size_t... positions, detail::TransformedFunction F>
 auto grad(F&& f, DerivativeOptions const& options) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f)), options]<detail::TransformInput... X>(
                X const&... x) {
-        constexpr bool is_complex = [] {
-            using Result = decltype(detail::call_with(f, x...));
-            if constexpr (detail::TensorLike<Result>) return detail::all_complex<Result>;
-            else return false;
-        }();
-        if constexpr (is_complex) {
-            static_assert(sizeof...(positions) == 0, "grad: no positions with holomorphic");
-            return detail::derivative(f, detail::tensor_input(x)..., options);
+        if constexpr (detail::ReturnsComplex<decltype(f), X...>) {
+            constexpr bool is_one = sizeof...(positions) == 0 && sizeof...(X) == 1;
+            static_assert(is_one && (detail::ComplexTensor<X> && ...),
+                "grad: a holomorphic function has one complex input");
+            if (!options.holomorphic)
+                detail::fail<TypeError>(
+                    "grad: the function returns complex numbers, and not a real one: with "
+                    "{.holomorphic = true} the result is its complex derivative");
+            // the conjugate of the gradient of the real part
+            auto const part = [&f](auto const& z) { return real(detail::call_with(f, z)); };
+            auto const g =
+                detail::value_and_grad_at<>(part, {options.create_graph, options.strict}, x...)
+                    .second;
+            return std::remove_const_t<decltype(g)>(conj(g));
         } else {
             if (options.holomorphic)
                 detail::fail<TypeError>(

@@ -25,9 +25,9 @@ public:
             if (!std::isfinite(optimality_))
                 result_.message = "not converged: the derivative of the residual is not finite";
             else if (cosine_ <= options_.gtol)
-                converged(
-                    "the largest cosine between the residuals and a column of the Jacobian, " +
-                    number_text(cosine_) + ", is at most gtol");
+                converged((cg_ ? "the cosine between the residuals and J times the gradient, "
+                               : "the largest cosine between the residuals and a column of J, ") +
+                          number_text(cosine_) + ", is at most gtol");
             else if (optimality_ <= options_.gtol_absolute)
                 converged("the largest element of the gradient, " + number_text(optimality_) +
                           ", is at most gtol_absolute");
