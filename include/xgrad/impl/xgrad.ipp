@@ -5,6 +5,7 @@
 
 #include <xgrad/impl/autograd/any_tensor.ipp>
 #include <xgrad/impl/autograd/engine.ipp>
+#include <xgrad/impl/autograd/hook.ipp>
 #include <xgrad/impl/autograd/local_graph.ipp>
 #include <xgrad/impl/autograd/node.ipp>
 #include <xgrad/impl/autograd/run_node.ipp>
@@ -34,6 +35,7 @@
 #include <xgrad/impl/tensor/backward.ipp>
 #include <xgrad/impl/tensor/create.ipp>
 #include <xgrad/impl/tensor/function_node.ipp>
+#include <xgrad/impl/tensor/fused_gradient_node.ipp>
 #include <xgrad/impl/tensor/fused_node.ipp>
 #include <xgrad/impl/tensor/indexing.ipp>
 #include <xgrad/impl/tensor/inplace.ipp>
