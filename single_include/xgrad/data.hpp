@@ -2341,7 +2341,7 @@ XGRAD_HAS_BODIES_ELSEWHERE(data_hpp)
 #define XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_IPP
 
 // ======== xgrad/impl/data/csv.ipp
-// Bodies of csv.hpp.
+// Bodies of csv.hpp and csv_log.hpp.
 
 namespace xgrad::data::detail {
 
@@ -2423,12 +2423,6 @@ XGRAD_FUNCTION bool is_tiny(std::string_view text) {
 }
 
 } // namespace xgrad::data::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
-
-// ======== xgrad/impl/data/csv_log.ipp
-// Bodies of csv_log.hpp.
 
 namespace xgrad::data {
 
@@ -2470,7 +2464,7 @@ XGRAD_FUNCTION void CsvLog::add(std::int64_t step, std::vector<NamedNumber> cons
 }
 
 } // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_DLPACK_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_DATA_DLPACK_IPP
 
@@ -2878,7 +2872,7 @@ XGRAD_FUNCTION void EventLog::write(detail::ProtoMessage const& event) {
 #define XGRAD_SINGLE_XGRAD_IMPL_DATA_FILE_IPP
 
 // ======== xgrad/impl/data/file.ipp
-// Bodies of file.hpp.
+// Bodies of file.hpp and progress.hpp.
 
 namespace xgrad::data {
 
@@ -2988,185 +2982,90 @@ XGRAD_FUNCTION void AtomicFile::close() {
     fail();
 }
 
+XGRAD_FUNCTION ProgressBar::ProgressBar(std::size_t total, ProgressOptions options)
+    : total_(total), options_(std::move(options)) {
+    terminal_ = options_.terminal.value_or(is_terminal(*options_.out));
+    interval_ = options_.interval.value_or(terminal_ ? 0.1 : 10);
+    start_ = drawn_ = options_.clock();
+}
+
+XGRAD_FUNCTION void ProgressBar::update(std::size_t steps) {
+    done_ += steps;
+    auto const now = options_.clock();
+    if (!finished_ && (now - drawn_ >= interval_ || (terminal_ && done_ >= total_))) draw(now);
+}
+
+XGRAD_FUNCTION void ProgressBar::update(std::size_t steps, double loss) {
+    // an exponential moving average; dividing by the sum of weights corrects the bias of the
+    // first values
+    average_ = options_.smoothing * average_ + (1 - options_.smoothing) * loss;
+    weight_ = options_.smoothing * weight_ + (1 - options_.smoothing);
+    update(steps);
+}
+
+XGRAD_FUNCTION void ProgressBar::finish() {
+    if (finished_) return;
+    if (drawn_steps_ != done_) draw(options_.clock());
+    finished_ = true;
+    if (terminal_) *options_.out << '\n' << std::flush;
+}
+
+XGRAD_FUNCTION bool ProgressBar::is_terminal(std::ostream const& out) {
+#if __has_include(<unistd.h>)
+    if (out.rdbuf() == std::cerr.rdbuf()) return ::isatty(STDERR_FILENO) == 1;
+    if (out.rdbuf() == std::cout.rdbuf()) return ::isatty(STDOUT_FILENO) == 1;
+#endif
+    return false;
+}
+
+XGRAD_FUNCTION std::string ProgressBar::duration(double seconds) {
+    if (!(seconds >= 0 && seconds < 360'000'000)) return "?";
+    auto const s = static_cast<long long>(std::lround(seconds));
+    char text[32];
+    if (s >= 3600)
+        std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+    else std::snprintf(text, sizeof text, "%02lld:%02lld", s / 60, s % 60);
+    return text;
+}
+
+XGRAD_FUNCTION void ProgressBar::draw(double now) {
+    drawn_ = now, drawn_steps_ = done_;
+    double const elapsed = now - start_,
+                 part = total_
+                            ? std::min(1., static_cast<double>(done_) / static_cast<double>(total_))
+                            : 1;
+    std::string line = options_.label.empty() ? "" : options_.label + ": ";
+    char text[64];
+    std::snprintf(text, sizeof text, "%3d%% ", static_cast<int>(100 * part));
+    line += text;
+    if (terminal_) {
+        auto const full = static_cast<std::size_t>(part * std::max(options_.width, 0));
+        line += '[' + std::string(full, '#') +
+                std::string(static_cast<std::size_t>(std::max(options_.width, 0)) - full, '.') +
+                "] ";
+    }
+    line += std::to_string(done_) + "/" + std::to_string(total_) + " " + duration(elapsed);
+    if (done_ < total_)
+        line += " left " + (done_ ? duration(elapsed * static_cast<double>(total_ - done_) /
+                                             static_cast<double>(done_))
+                                  : "?");
+    if (weight_ > 0) {
+        std::snprintf(text, sizeof text, " loss %.4g", loss());
+        line += text;
+    }
+    if (terminal_)
+        *options_.out << '\r' << line << "\x1b[K"
+                      << std::flush; // the escape sequence erases the rest of the line
+    else *options_.out << line << '\n' << std::flush;
+}
+
 } // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_FILE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_INFLATE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_INFLATE_IPP
-
-// ======== xgrad/impl/data/inflate.ipp
-// Bodies of inflate.hpp.
-
-namespace xgrad::data::detail {
-
-XGRAD_FUNCTION std::uint32_t BitReader::peek(unsigned n) noexcept {
-    for (; count_ < n; count_ += 8) {
-        if (at_ == end_) ++beyond_;
-        else bits_ |= std::uint64_t{static_cast<std::uint8_t>(*at_++)} << count_;
-    }
-    return static_cast<std::uint32_t>(bits_ & ((std::uint64_t{1} << n) - 1));
-}
-
-XGRAD_FUNCTION bool PrefixCode::build(
-    std::span<std::uint8_t const> lengths, bool may_be_incomplete) {
-    std::array<std::uint32_t, longest + 2> first{};
-    for (auto const n : lengths)
-        if (n) ++first[n + 1u];
-    bits_ = 1;
-    std::uint32_t symbols = 0, used = 0;
-    for (unsigned n = 1; n <= longest; ++n) {
-        auto const of_this_length = first[n + 1];
-        if (of_this_length) bits_ = n;
-        symbols += of_this_length, used += of_this_length << (longest - n);
-    }
-    bool const incomplete = symbols && used < 1u << longest;
-    if (used > 1u << longest || (incomplete && !(may_be_incomplete && symbols == 1 && bits_ == 1)))
-        return false;
-    std::uint32_t code = 0;
-    for (unsigned n = 1; n <= longest; ++n) {
-        auto const of_this_length = first[n + 1];
-        first[n] = code;
-        code = (code + of_this_length) << 1;
-    }
-    table_.assign(std::size_t{1} << bits_, 0);
-    for (std::size_t symbol = 0; symbol < lengths.size(); ++symbol) {
-        unsigned const n = lengths[symbol];
-        if (!n) continue;
-        std::uint32_t code_bits = first[n]++, reversed = 0;
-        for (unsigned i = 0; i < n; ++i, code_bits >>= 1)
-            reversed = reversed << 1 | (code_bits & 1);
-        for (std::size_t i = reversed; i < table_.size(); i += std::size_t{1} << n)
-            table_[i] = static_cast<std::uint16_t>(symbol << 4 | n);
-    }
-    return true;
-}
-
-XGRAD_FUNCTION bool PrefixCode::take(BitReader& in, unsigned& symbol) const noexcept {
-    auto const entry = table_[in.peek(bits_)];
-    in.drop(entry & 15);
-    symbol = entry >> 4;
-    return entry != 0;
-}
-
-XGRAD_FUNCTION bool Inflation::run() {
-    for (bool last = false; !last;) {
-        last = in_.take(1);
-        auto const kind = in_.take(2);
-        bool const good = kind == 0   ? stored()
-                          : kind == 1 ? fixed_codes() && coded()
-                                      : kind == 2 && codes() && coded();
-        if (!good || in_.failed()) return false;
-    }
-    return done_ == out_.size() && in_.at_end();
-}
-
-XGRAD_FUNCTION bool Inflation::stored() {
-    in_.align();
-    auto const length = in_.take(16), complement = in_.take(16);
-    if (in_.failed() || length != (complement ^ 0xffffu) || length > out_.size() - done_)
-        return false;
-    for (std::uint32_t i = 0; i < length; ++i) out_[done_++] = static_cast<std::byte>(in_.take(8));
-    return true;
-}
-
-XGRAD_FUNCTION bool Inflation::fixed_codes() {
-    std::array<std::uint8_t, 288> lengths;
-    std::fill_n(lengths.begin(), 144, std::uint8_t{8});
-    std::fill_n(lengths.begin() + 144, 112, std::uint8_t{9});
-    std::fill_n(lengths.begin() + 256, 24, std::uint8_t{7});
-    std::fill_n(lengths.begin() + 280, 8, std::uint8_t{8});
-    std::array<std::uint8_t, 32> distances;
-    distances.fill(5);
-    return literals_.build(lengths) && distances_.build(distances);
-}
-
-XGRAD_FUNCTION bool Inflation::codes() {
-    static constexpr std::uint8_t order[] = {
-        16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
-    std::size_t const literals = in_.take(5) + 257, distances = in_.take(5) + 1,
-                      known = in_.take(4) + 4;
-    if (literals > 286 || distances > 30) return false;
-    std::array<std::uint8_t, 19> of_lengths{};
-    for (std::size_t i = 0; i < known; ++i)
-        of_lengths[order[i]] = static_cast<std::uint8_t>(in_.take(3));
-    PrefixCode code;
-    if (!code.build(of_lengths, false)) return false;
-    std::array<std::uint8_t, 286 + 30> lengths{};
-    for (std::size_t i = 0; i < literals + distances;) {
-        unsigned symbol = 0;
-        if (!code.take(in_, symbol)) return false;
-        if (symbol < 16) {
-            lengths[i++] = static_cast<std::uint8_t>(symbol);
-            continue;
-        }
-        if (symbol == 16 && i == 0) return false;
-        std::uint8_t const value = symbol == 16 ? lengths[i - 1] : std::uint8_t{0};
-        std::size_t const repeat = symbol == 16   ? 3 + in_.take(2)
-                                   : symbol == 17 ? 3 + in_.take(3)
-                                                  : 11 + in_.take(7);
-        if (repeat > literals + distances - i) return false;
-        std::fill_n(lengths.begin() + static_cast<std::ptrdiff_t>(i), repeat, value);
-        i += repeat;
-    }
-    std::span const all(lengths);
-    return lengths[256] && literals_.build(all.first(literals)) &&
-           distances_.build(all.subspan(literals, distances));
-}
-
-XGRAD_FUNCTION bool Inflation::coded() {
-    for (;;) {
-        unsigned symbol = 0;
-        if (!literals_.take(in_, symbol) || in_.failed()) return false;
-        if (symbol == 256) return true;
-        if (symbol < 256) {
-            if (done_ == out_.size()) return false;
-            out_[done_++] = static_cast<std::byte>(symbol);
-            continue;
-        }
-        if (symbol > 285) return false;
-        std::size_t const length = symbol == 285 ? 258 : 3 + scaled(symbol - 257, 4);
-        if (!distances_.take(in_, symbol) || symbol > 29) return false;
-        std::size_t const distance = 1 + scaled(symbol, 2);
-        if (distance > done_ || length > out_.size() - done_) return false;
-        for (std::size_t i = 0; i < length; ++i, ++done_) out_[done_] = out_[done_ - distance];
-    }
-}
-
-XGRAD_FUNCTION std::uint32_t Inflation::scaled(unsigned symbol, unsigned steps) noexcept {
-    if (symbol < 2 * steps) return symbol;
-    unsigned const extra = symbol / steps - 1;
-    return ((steps + symbol % steps) << extra) + in_.take(extra);
-}
-
-} // namespace xgrad::data::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_INFLATE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_JSON_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_DATA_JSON_IPP
 
 // ======== xgrad/impl/data/json.ipp
-// Bodies of json.hpp.
-
-namespace xgrad::data {
-
-XGRAD_FUNCTION Json const* Json::find(std::string_view name) const noexcept {
-    if (auto const* const members = get_if<Object>())
-        for (auto const& [key, value] : *members)
-            if (key == name) return &value;
-    return nullptr;
-}
-
-XGRAD_FUNCTION Json& Json::set(std::string name, Json value) {
-    if (is_null()) value_ = Object();
-    std::get<Object>(value_).emplace_back(std::move(name), std::move(value));
-    return *this;
-}
-
-XGRAD_FUNCTION Json& Json::push_back(Json value) {
-    if (is_null()) value_ = Array();
-    std::get<Array>(value_).push_back(std::move(value));
-    return *this;
-}
-
-} // namespace xgrad::data
+// Bodies of json.hpp and scanner.hpp.
 
 namespace xgrad::data::detail {
 
@@ -3261,9 +3160,152 @@ XGRAD_FUNCTION void write_json(std::string& to, Json const& value, std::size_t i
     else to += "null";
 }
 
+XGRAD_FUNCTION std::size_t utf8_until(std::string_view s) noexcept {
+    for (std::size_t at = 0; at < s.size();) {
+        auto const byte = [&](std::size_t i) {
+            return at + i < s.size() ? static_cast<unsigned char>(s[at + i]) : 0u;
+        };
+        auto const follows = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
+        unsigned const first = byte(0), second = byte(1);
+        std::size_t length = 0;
+        if (first < 0x80) length = 1;
+        else if (first >= 0xc2 && first < 0xe0 && follows(1)) length = 2;
+        else if ((first & 0xf0u) == 0xe0 && follows(1) && follows(2) &&
+                 (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0))
+            length = 3;
+        else if (first >= 0xf0 && first < 0xf5 && follows(1) && follows(2) && follows(3) &&
+                 (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90))
+            length = 4;
+        if (!length) return at;
+        at += length;
+    }
+    return s.size();
+}
+
+XGRAD_FUNCTION void put_utf8(std::string& to, std::uint32_t code) {
+    auto const put = [&](std::uint32_t bits) { to += static_cast<char>(bits); };
+    if (code < 0x80) return put(code);
+    if (code < 0x800) put(0xc0 | code >> 6);
+    else {
+        if (code < 0x10000) put(0xe0 | code >> 12);
+        else put(0xf0 | code >> 18), put(0x80 | (code >> 12 & 63));
+        put(0x80 | (code >> 6 & 63));
+    }
+    put(0x80 | (code & 63));
+}
+
+XGRAD_FUNCTION void Scanner::skip(std::string_view characters) noexcept {
+    at_ = std::min(text_.find_first_not_of(characters, at_), text_.size());
+}
+
+XGRAD_FUNCTION bool Scanner::accept(std::string_view keyword) noexcept {
+    if (text_.substr(at_, keyword.size()) != keyword) return false;
+    at_ += keyword.size();
+    return true;
+}
+
+XGRAD_FUNCTION void Scanner::expect(char c) {
+    if (!accept(c)) fail("here should be ", std::string{'\'', c, '\''});
+}
+
+XGRAD_FUNCTION std::size_t Scanner::extent() {
+    auto const before = *this;
+    auto const value = number();
+    if (value > std::numeric_limits<std::size_t>::max())
+        before.fail("an extent is more than any memory holds");
+    return static_cast<std::size_t>(value);
+}
+
+XGRAD_FUNCTION std::uint64_t Scanner::number() {
+    std::uint64_t value = 0;
+    auto const begin = at_;
+    for (; !at_end() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
+        auto const digit = static_cast<std::uint64_t>(text_[at_] - '0');
+        if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10)
+            fail("a number is too large");
+        value = 10 * value + digit;
+    }
+    if (at_ == begin) fail("here should be a number that is not negative");
+    if (at_ > begin + 1 && text_[begin] == '0') fail("a number begins with 0");
+    return value;
+}
+
+XGRAD_FUNCTION std::string_view Scanner::plain_string() {
+    char const quote = accept('"') ? '"' : '\'';
+    if (quote == '\'') expect('\'');
+    auto const end = text_.find(quote, at_);
+    if (end == text_.npos) fail("a string does not end");
+    auto const s = text_.substr(at_, end - at_);
+    at_ = end + 1;
+    return s;
+}
+
+XGRAD_FUNCTION std::string Scanner::json_string() {
+    expect('"');
+    std::string s;
+    while (!accept('"')) {
+        if (at_end()) fail("a string does not end");
+        char const c = text_[at_];
+        if (static_cast<unsigned char>(c) < 0x20) fail("a control character stands in a string");
+        ++at_;
+        if (c != '\\') s += c;
+        else escape(s);
+    }
+    return s;
+}
+
+XGRAD_FUNCTION void Scanner::escape(std::string& s) {
+    static constexpr std::string_view escapes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
+    if (accept('u')) {
+        auto code = hexadecimal();
+        if (code >= 0xdc00 && code < 0xe000) fail("half of a surrogate pair");
+        if (code >= 0xd800 && code < 0xdc00) {
+            if (!accept("\\u")) fail("half of a surrogate pair");
+            auto const low = hexadecimal();
+            if (low < 0xdc00 || low >= 0xe000) fail("half of a surrogate pair");
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+        }
+        return put_utf8(s, code);
+    }
+    auto const which = at_end() ? escapes.npos : escapes.find(text_[at_]);
+    if (which == escapes.npos) fail("an escape that JSON does not have");
+    s += meanings[which];
+    ++at_;
+}
+
+XGRAD_FUNCTION std::uint32_t Scanner::hexadecimal() {
+    static constexpr std::string_view digits = "0123456789abcdef0123456789ABCDEF";
+    std::uint32_t code = 0;
+    for (int i = 0; i < 4; ++i, ++at_) {
+        auto const digit = at_end() ? digits.npos : digits.find(text_[at_]);
+        if (digit == digits.npos) fail("here should be four hexadecimal digits");
+        code = code << 4 | (digit & 15);
+    }
+    return code;
+}
+
 } // namespace xgrad::data::detail
 
 namespace xgrad::data {
+
+XGRAD_FUNCTION Json const* Json::find(std::string_view name) const noexcept {
+    if (auto const* const members = get_if<Object>())
+        for (auto const& [key, value] : *members)
+            if (key == name) return &value;
+    return nullptr;
+}
+
+XGRAD_FUNCTION Json& Json::set(std::string name, Json value) {
+    if (is_null()) value_ = Object();
+    std::get<Object>(value_).emplace_back(std::move(name), std::move(value));
+    return *this;
+}
+
+XGRAD_FUNCTION Json& Json::push_back(Json value) {
+    if (is_null()) value_ = Array();
+    std::get<Array>(value_).push_back(std::move(value));
+    return *this;
+}
 
 XGRAD_FUNCTION Json read_json(Input const& in) {
     auto const text = in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the text");
@@ -3289,7 +3331,7 @@ XGRAD_FUNCTION std::string to_text(Json const& value) {
 #define XGRAD_SINGLE_XGRAD_IMPL_DATA_NPY_IPP
 
 // ======== xgrad/impl/data/npy.ipp
-// Bodies of npy.hpp.
+// Bodies of npy.hpp and npz.hpp.
 
 namespace xgrad::data::detail {
 
@@ -3432,16 +3474,6 @@ XGRAD_FUNCTION void save_npy(std::filesystem::path const& path, AnyTensor const&
     file.commit();
 }
 
-} // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_NPY_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_NPZ_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_NPZ_IPP
-
-// ======== xgrad/impl/data/npz.ipp
-// Bodies of npz.hpp.
-
-namespace xgrad::data {
-
 XGRAD_FUNCTION StateDict load_npz(Input const& in, NpzOptions const& options) {
     detail::ZipReader const zip(in);
     std::uint64_t left = options.max_bytes;
@@ -3479,94 +3511,7 @@ XGRAD_FUNCTION void save_npz(std::filesystem::path const& path, StateDict const&
 }
 
 } // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_NPZ_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_PROGRESS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_PROGRESS_IPP
-
-// ======== xgrad/impl/data/progress.ipp
-// Bodies of progress.hpp.
-
-namespace xgrad::data {
-
-XGRAD_FUNCTION ProgressBar::ProgressBar(std::size_t total, ProgressOptions options)
-    : total_(total), options_(std::move(options)) {
-    terminal_ = options_.terminal.value_or(is_terminal(*options_.out));
-    interval_ = options_.interval.value_or(terminal_ ? 0.1 : 10);
-    start_ = drawn_ = options_.clock();
-}
-
-XGRAD_FUNCTION void ProgressBar::update(std::size_t steps) {
-    done_ += steps;
-    auto const now = options_.clock();
-    if (!finished_ && (now - drawn_ >= interval_ || (terminal_ && done_ >= total_))) draw(now);
-}
-
-XGRAD_FUNCTION void ProgressBar::update(std::size_t steps, double loss) {
-    // an exponential moving average; dividing by the sum of weights corrects the bias of the
-    // first values
-    average_ = options_.smoothing * average_ + (1 - options_.smoothing) * loss;
-    weight_ = options_.smoothing * weight_ + (1 - options_.smoothing);
-    update(steps);
-}
-
-XGRAD_FUNCTION void ProgressBar::finish() {
-    if (finished_) return;
-    if (drawn_steps_ != done_) draw(options_.clock());
-    finished_ = true;
-    if (terminal_) *options_.out << '\n' << std::flush;
-}
-
-XGRAD_FUNCTION bool ProgressBar::is_terminal(std::ostream const& out) {
-#if __has_include(<unistd.h>)
-    if (out.rdbuf() == std::cerr.rdbuf()) return ::isatty(STDERR_FILENO) == 1;
-    if (out.rdbuf() == std::cout.rdbuf()) return ::isatty(STDOUT_FILENO) == 1;
-#endif
-    return false;
-}
-
-XGRAD_FUNCTION std::string ProgressBar::duration(double seconds) {
-    if (!(seconds >= 0 && seconds < 360'000'000)) return "?";
-    auto const s = static_cast<long long>(std::lround(seconds));
-    char text[32];
-    if (s >= 3600)
-        std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
-    else std::snprintf(text, sizeof text, "%02lld:%02lld", s / 60, s % 60);
-    return text;
-}
-
-XGRAD_FUNCTION void ProgressBar::draw(double now) {
-    drawn_ = now, drawn_steps_ = done_;
-    double const elapsed = now - start_,
-                 part = total_
-                            ? std::min(1., static_cast<double>(done_) / static_cast<double>(total_))
-                            : 1;
-    std::string line = options_.label.empty() ? "" : options_.label + ": ";
-    char text[64];
-    std::snprintf(text, sizeof text, "%3d%% ", static_cast<int>(100 * part));
-    line += text;
-    if (terminal_) {
-        auto const full = static_cast<std::size_t>(part * std::max(options_.width, 0));
-        line += '[' + std::string(full, '#') +
-                std::string(static_cast<std::size_t>(std::max(options_.width, 0)) - full, '.') +
-                "] ";
-    }
-    line += std::to_string(done_) + "/" + std::to_string(total_) + " " + duration(elapsed);
-    if (done_ < total_)
-        line += " left " + (done_ ? duration(elapsed * static_cast<double>(total_ - done_) /
-                                             static_cast<double>(done_))
-                                  : "?");
-    if (weight_ > 0) {
-        std::snprintf(text, sizeof text, " loss %.4g", loss());
-        line += text;
-    }
-    if (terminal_)
-        *options_.out << '\r' << line << "\x1b[K"
-                      << std::flush; // the escape sequence erases the rest of the line
-    else *options_.out << line << '\n' << std::flush;
-}
-
-} // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_PROGRESS_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_NPY_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP
 
@@ -3800,145 +3745,11 @@ XGRAD_FUNCTION void save_safetensors(
 
 } // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_SCANNER_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_SCANNER_IPP
-
-// ======== xgrad/impl/data/scanner.ipp
-// Bodies of scanner.hpp.
-
-namespace xgrad::data::detail {
-
-XGRAD_FUNCTION std::size_t utf8_until(std::string_view s) noexcept {
-    for (std::size_t at = 0; at < s.size();) {
-        auto const byte = [&](std::size_t i) {
-            return at + i < s.size() ? static_cast<unsigned char>(s[at + i]) : 0u;
-        };
-        auto const follows = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-        unsigned const first = byte(0), second = byte(1);
-        std::size_t length = 0;
-        if (first < 0x80) length = 1;
-        else if (first >= 0xc2 && first < 0xe0 && follows(1)) length = 2;
-        else if ((first & 0xf0u) == 0xe0 && follows(1) && follows(2) &&
-                 (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0))
-            length = 3;
-        else if (first >= 0xf0 && first < 0xf5 && follows(1) && follows(2) && follows(3) &&
-                 (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90))
-            length = 4;
-        if (!length) return at;
-        at += length;
-    }
-    return s.size();
-}
-
-XGRAD_FUNCTION void put_utf8(std::string& to, std::uint32_t code) {
-    auto const put = [&](std::uint32_t bits) { to += static_cast<char>(bits); };
-    if (code < 0x80) return put(code);
-    if (code < 0x800) put(0xc0 | code >> 6);
-    else {
-        if (code < 0x10000) put(0xe0 | code >> 12);
-        else put(0xf0 | code >> 18), put(0x80 | (code >> 12 & 63));
-        put(0x80 | (code >> 6 & 63));
-    }
-    put(0x80 | (code & 63));
-}
-
-XGRAD_FUNCTION void Scanner::skip(std::string_view characters) noexcept {
-    at_ = std::min(text_.find_first_not_of(characters, at_), text_.size());
-}
-
-XGRAD_FUNCTION bool Scanner::accept(std::string_view keyword) noexcept {
-    if (text_.substr(at_, keyword.size()) != keyword) return false;
-    at_ += keyword.size();
-    return true;
-}
-
-XGRAD_FUNCTION void Scanner::expect(char c) {
-    if (!accept(c)) fail("here should be ", std::string{'\'', c, '\''});
-}
-
-XGRAD_FUNCTION std::size_t Scanner::extent() {
-    auto const before = *this;
-    auto const value = number();
-    if (value > std::numeric_limits<std::size_t>::max())
-        before.fail("an extent is more than any memory holds");
-    return static_cast<std::size_t>(value);
-}
-
-XGRAD_FUNCTION std::uint64_t Scanner::number() {
-    std::uint64_t value = 0;
-    auto const begin = at_;
-    for (; !at_end() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
-        auto const digit = static_cast<std::uint64_t>(text_[at_] - '0');
-        if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10)
-            fail("a number is too large");
-        value = 10 * value + digit;
-    }
-    if (at_ == begin) fail("here should be a number that is not negative");
-    if (at_ > begin + 1 && text_[begin] == '0') fail("a number begins with 0");
-    return value;
-}
-
-XGRAD_FUNCTION std::string_view Scanner::plain_string() {
-    char const quote = accept('"') ? '"' : '\'';
-    if (quote == '\'') expect('\'');
-    auto const end = text_.find(quote, at_);
-    if (end == text_.npos) fail("a string does not end");
-    auto const s = text_.substr(at_, end - at_);
-    at_ = end + 1;
-    return s;
-}
-
-XGRAD_FUNCTION std::string Scanner::json_string() {
-    expect('"');
-    std::string s;
-    while (!accept('"')) {
-        if (at_end()) fail("a string does not end");
-        char const c = text_[at_];
-        if (static_cast<unsigned char>(c) < 0x20) fail("a control character stands in a string");
-        ++at_;
-        if (c != '\\') s += c;
-        else escape(s);
-    }
-    return s;
-}
-
-XGRAD_FUNCTION void Scanner::escape(std::string& s) {
-    static constexpr std::string_view escapes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
-    if (accept('u')) {
-        auto code = hexadecimal();
-        if (code >= 0xdc00 && code < 0xe000) fail("half of a surrogate pair");
-        if (code >= 0xd800 && code < 0xdc00) {
-            if (!accept("\\u")) fail("half of a surrogate pair");
-            auto const low = hexadecimal();
-            if (low < 0xdc00 || low >= 0xe000) fail("half of a surrogate pair");
-            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-        }
-        return put_utf8(s, code);
-    }
-    auto const which = at_end() ? escapes.npos : escapes.find(text_[at_]);
-    if (which == escapes.npos) fail("an escape that JSON does not have");
-    s += meanings[which];
-    ++at_;
-}
-
-XGRAD_FUNCTION std::uint32_t Scanner::hexadecimal() {
-    static constexpr std::string_view digits = "0123456789abcdef0123456789ABCDEF";
-    std::uint32_t code = 0;
-    for (int i = 0; i < 4; ++i, ++at_) {
-        auto const digit = at_end() ? digits.npos : digits.find(text_[at_]);
-        if (digit == digits.npos) fail("here should be four hexadecimal digits");
-        code = code << 4 | (digit & 15);
-    }
-    return code;
-}
-
-} // namespace xgrad::data::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_SCANNER_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_ZIP_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_DATA_ZIP_IPP
 
 // ======== xgrad/impl/data/zip.ipp
-// Bodies of zip.hpp.
+// Bodies of zip.hpp and inflate.hpp.
 
 namespace xgrad::data::detail {
 
@@ -4158,6 +3969,145 @@ XGRAD_FUNCTION std::string ZipWriter::header(ZipEntry const& e, std::uint32_t ki
         put(s, std::uint16_t{0}, std::uint16_t{0}, std::uint16_t{0}, std::uint32_t{0},
             small(e.header));
     return s + e.name + extra;
+}
+
+XGRAD_FUNCTION std::uint32_t BitReader::peek(unsigned n) noexcept {
+    for (; count_ < n; count_ += 8) {
+        if (at_ == end_) ++beyond_;
+        else bits_ |= std::uint64_t{static_cast<std::uint8_t>(*at_++)} << count_;
+    }
+    return static_cast<std::uint32_t>(bits_ & ((std::uint64_t{1} << n) - 1));
+}
+
+XGRAD_FUNCTION bool PrefixCode::build(
+    std::span<std::uint8_t const> lengths, bool may_be_incomplete) {
+    std::array<std::uint32_t, longest + 2> first{};
+    for (auto const n : lengths)
+        if (n) ++first[n + 1u];
+    bits_ = 1;
+    std::uint32_t symbols = 0, used = 0;
+    for (unsigned n = 1; n <= longest; ++n) {
+        auto const of_this_length = first[n + 1];
+        if (of_this_length) bits_ = n;
+        symbols += of_this_length, used += of_this_length << (longest - n);
+    }
+    bool const incomplete = symbols && used < 1u << longest;
+    if (used > 1u << longest || (incomplete && !(may_be_incomplete && symbols == 1 && bits_ == 1)))
+        return false;
+    std::uint32_t code = 0;
+    for (unsigned n = 1; n <= longest; ++n) {
+        auto const of_this_length = first[n + 1];
+        first[n] = code;
+        code = (code + of_this_length) << 1;
+    }
+    table_.assign(std::size_t{1} << bits_, 0);
+    for (std::size_t symbol = 0; symbol < lengths.size(); ++symbol) {
+        unsigned const n = lengths[symbol];
+        if (!n) continue;
+        std::uint32_t code_bits = first[n]++, reversed = 0;
+        for (unsigned i = 0; i < n; ++i, code_bits >>= 1)
+            reversed = reversed << 1 | (code_bits & 1);
+        for (std::size_t i = reversed; i < table_.size(); i += std::size_t{1} << n)
+            table_[i] = static_cast<std::uint16_t>(symbol << 4 | n);
+    }
+    return true;
+}
+
+XGRAD_FUNCTION bool PrefixCode::take(BitReader& in, unsigned& symbol) const noexcept {
+    auto const entry = table_[in.peek(bits_)];
+    in.drop(entry & 15);
+    symbol = entry >> 4;
+    return entry != 0;
+}
+
+XGRAD_FUNCTION bool Inflation::run() {
+    for (bool last = false; !last;) {
+        last = in_.take(1);
+        auto const kind = in_.take(2);
+        bool const good = kind == 0   ? stored()
+                          : kind == 1 ? fixed_codes() && coded()
+                                      : kind == 2 && codes() && coded();
+        if (!good || in_.failed()) return false;
+    }
+    return done_ == out_.size() && in_.at_end();
+}
+
+XGRAD_FUNCTION bool Inflation::stored() {
+    in_.align();
+    auto const length = in_.take(16), complement = in_.take(16);
+    if (in_.failed() || length != (complement ^ 0xffffu) || length > out_.size() - done_)
+        return false;
+    for (std::uint32_t i = 0; i < length; ++i) out_[done_++] = static_cast<std::byte>(in_.take(8));
+    return true;
+}
+
+XGRAD_FUNCTION bool Inflation::fixed_codes() {
+    std::array<std::uint8_t, 288> lengths;
+    std::fill_n(lengths.begin(), 144, std::uint8_t{8});
+    std::fill_n(lengths.begin() + 144, 112, std::uint8_t{9});
+    std::fill_n(lengths.begin() + 256, 24, std::uint8_t{7});
+    std::fill_n(lengths.begin() + 280, 8, std::uint8_t{8});
+    std::array<std::uint8_t, 32> distances;
+    distances.fill(5);
+    return literals_.build(lengths) && distances_.build(distances);
+}
+
+XGRAD_FUNCTION bool Inflation::codes() {
+    static constexpr std::uint8_t order[] = {
+        16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
+    std::size_t const literals = in_.take(5) + 257, distances = in_.take(5) + 1,
+                      known = in_.take(4) + 4;
+    if (literals > 286 || distances > 30) return false;
+    std::array<std::uint8_t, 19> of_lengths{};
+    for (std::size_t i = 0; i < known; ++i)
+        of_lengths[order[i]] = static_cast<std::uint8_t>(in_.take(3));
+    PrefixCode code;
+    if (!code.build(of_lengths, false)) return false;
+    std::array<std::uint8_t, 286 + 30> lengths{};
+    for (std::size_t i = 0; i < literals + distances;) {
+        unsigned symbol = 0;
+        if (!code.take(in_, symbol)) return false;
+        if (symbol < 16) {
+            lengths[i++] = static_cast<std::uint8_t>(symbol);
+            continue;
+        }
+        if (symbol == 16 && i == 0) return false;
+        std::uint8_t const value = symbol == 16 ? lengths[i - 1] : std::uint8_t{0};
+        std::size_t const repeat = symbol == 16   ? 3 + in_.take(2)
+                                   : symbol == 17 ? 3 + in_.take(3)
+                                                  : 11 + in_.take(7);
+        if (repeat > literals + distances - i) return false;
+        std::fill_n(lengths.begin() + static_cast<std::ptrdiff_t>(i), repeat, value);
+        i += repeat;
+    }
+    std::span const all(lengths);
+    return lengths[256] && literals_.build(all.first(literals)) &&
+           distances_.build(all.subspan(literals, distances));
+}
+
+XGRAD_FUNCTION bool Inflation::coded() {
+    for (;;) {
+        unsigned symbol = 0;
+        if (!literals_.take(in_, symbol) || in_.failed()) return false;
+        if (symbol == 256) return true;
+        if (symbol < 256) {
+            if (done_ == out_.size()) return false;
+            out_[done_++] = static_cast<std::byte>(symbol);
+            continue;
+        }
+        if (symbol > 285) return false;
+        std::size_t const length = symbol == 285 ? 258 : 3 + scaled(symbol - 257, 4);
+        if (!distances_.take(in_, symbol) || symbol > 29) return false;
+        std::size_t const distance = 1 + scaled(symbol, 2);
+        if (distance > done_ || length > out_.size() - done_) return false;
+        for (std::size_t i = 0; i < length; ++i, ++done_) out_[done_] = out_[done_ - distance];
+    }
+}
+
+XGRAD_FUNCTION std::uint32_t Inflation::scaled(unsigned symbol, unsigned steps) noexcept {
+    if (symbol < 2 * steps) return symbol;
+    unsigned const extra = symbol / steps - 1;
+    return ((steps + symbol % steps) << extra) + in_.take(extra);
 }
 
 } // namespace xgrad::data::detail

@@ -411,16 +411,10 @@ struct HalfFormat;
 inline constinit thread_local HalfFormat const* sending_format = nullptr;
 
 /// Sets the format in a scope.
-class SendingFormat {
+class SendingFormat : xgrad::detail::ScopedValue<HalfFormat const*> {
 public:
     explicit SendingFormat(HalfFormat const* format) noexcept
-        : before_(std::exchange(sending_format, format)) {}
-    SendingFormat(SendingFormat const&) = delete;
-    SendingFormat& operator=(SendingFormat const&) = delete;
-    ~SendingFormat() { sending_format = before_; }
-
-private:
-    HalfFormat const* before_;
+        : ScopedValue(sending_format, format) {}
 };
 
 struct AnyFutureState;
@@ -1613,79 +1607,65 @@ public:
     detail::GroupState& state() const noexcept { return *state_; }
 
 private:
+    template <class R> using FutureOf = Future<std::invoke_result_t<R&>>;
+
+    /// Begins an operation that sends `e`, and writes to `into`.
+    template <class Call, class R>
+    FutureOf<R> begin(detail::Signature signature, detail::SentElements const& e,
+        detail::SentElements const& into, Call call, R result) const {
+        signature.type = e.type_name();
+        signature.shape = e.shape();
+        return state_->begin(std::move(signature), std::move(call), [into, result] {
+            into.written();
+            return result();
+        });
+    }
     template <class R>
-    Future<std::invoke_result_t<R&>> begin_broadcast(
+    FutureOf<R> begin_broadcast(
         detail::SentElements const& e, int root, std::string name, R result) const {
         check_root("broadcast", root);
         auto const n = detail::mpi_count("broadcast", e.count());
-        return state_->begin(
-            {.operation = "broadcast",
-                .name = std::move(name),
-                .type = e.type_name(),
-                .shape = e.shape(),
-                .root = root},
+        return begin(
+            {.operation = "broadcast", .name = std::move(name), .root = root}, e, e,
             [e, n, root](MPI_Comm c, MPI_Request* r) {
                 return MPI_Ibcast(e.data(), n, e.type(), root, c, r);
             },
-            [e, result] {
-                e.written();
-                return result();
-            });
+            result);
     }
     template <class R>
-    Future<std::invoke_result_t<R&>> begin_allreduce(
+    FutureOf<R> begin_allreduce(
         detail::SentElements const& e, Reduction by, std::string name, R result) const {
         auto const op = e.op("allreduce", by);
         auto const n = detail::mpi_count("allreduce", e.count());
-        return state_->begin(
-            {.operation = "allreduce",
-                .name = std::move(name),
-                .type = e.type_name(),
-                .shape = e.shape(),
-                .reduction = by},
+        return begin(
+            {.operation = "allreduce", .name = std::move(name), .reduction = by}, e, e,
             [e, n, op](MPI_Comm c, MPI_Request* r) {
                 return MPI_Iallreduce(MPI_IN_PLACE, e.data(), n, e.type(), op, c, r);
             },
-            [e, result] {
-                e.written();
-                return result();
-            });
+            result);
     }
     template <class R>
-    Future<std::invoke_result_t<R&>> begin_reduce_scatter(detail::SentElements const& e,
+    FutureOf<R> begin_reduce_scatter(detail::SentElements const& e,
         detail::SentElements const& rows, Reduction by, std::string name, R result) const {
         auto const op = e.op("reduce_scatter", by);
         auto const n = detail::mpi_count("reduce_scatter", rows.count());
-        return state_->begin(
-            {.operation = "reduce_scatter",
-                .name = std::move(name),
-                .type = e.type_name(),
-                .shape = e.shape(),
-                .reduction = by},
+        return begin(
+            {.operation = "reduce_scatter", .name = std::move(name), .reduction = by}, e, rows,
             [e, rows, n, op](MPI_Comm c, MPI_Request* r) {
                 return MPI_Ireduce_scatter_block(e.data(), rows.data(), n, rows.type(), op, c, r);
             },
-            [rows, result] {
-                rows.written();
-                return result();
-            });
+            result);
     }
     template <class R>
-    Future<std::invoke_result_t<R&>> begin_allgather(detail::SentElements const& e,
-        detail::SentElements const& all, std::string name, R result) const {
+    FutureOf<R> begin_allgather(detail::SentElements const& e, detail::SentElements const& all,
+        std::string name, R result) const {
         auto const n = detail::mpi_count("allgather", e.count());
-        return state_->begin(
-            {.operation = "allgather",
-                .name = std::move(name),
-                .type = e.type_name(),
-                .shape = e.shape()},
+        return begin(
+            {.operation = "allgather", .name = std::move(name)}, e, all,
             [e, all, n](MPI_Comm c, MPI_Request* r) {
                 return MPI_Iallgather(e.data(), n, e.type(), all.data(), n, all.type(), c, r);
             },
-            [all, result] {
-                all.written();
-                return result();
-            });
+            result);
     }
     void check_rows(std::size_t dim, Shape const& shape) const {
         if (dim == 0 || shape[0] % static_cast<std::size_t>(size()) != 0)

@@ -263,8 +263,7 @@ template <class T> XGRAD_INLINE T contribution(T const& t, T const& d) {
     else return where(t == 0, zero_like(t), t * d);
 }
 
-/// Reports an argument that does not fit to the dual numbers beside it, an operation that is not
-/// defined on them, and a batch that is printed, once for each type.
+/// Reports an argument that does not fit to the dual numbers beside it, and a printed batch, once.
 template <class X> struct WrongNumber {
     static void report() {
         static_assert(!Operand<X> || DualNumber<X>,
@@ -274,9 +273,8 @@ template <class X> struct WrongNumber {
                                    "one precision at each level: Dual<double, 2> beside "
                                    "Dual<double, 2> or Dual<Dual<double, 2>, 3>");
     }
-    /// Of an operation that is not defined on the kinds L; the result causes no further errors.
-    template <class Op, class... L> static auto result_of() {
-        static_cast<void>(ReportDiagnostic<verdict::is_not_defined_on<Op, L...>>());
+    /// A number in the place of a result that there is not, which causes no further errors.
+    template <class Op> static auto result_of() {
         using Y = typename FirstCodomain<typename Op::domain>::type;
         using Kind = std::conditional_t<std::same_as<Y, B>, B, typename X::kind>;
         return of_kind<Kind, X>();

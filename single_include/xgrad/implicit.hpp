@@ -203,6 +203,32 @@
 
 namespace xgrad::detail {
 
+/// Walks over a graph from these edges on. enter(edge) says whether the walk enters its Node, which
+/// it should do once; leave(node) is called when it has left all Nodes that the edges of the Node
+/// lead to.
+template <class Enter, class Leave>
+void walk_graph(std::span<Edge const> from, Enter const& enter, Leave const& leave) {
+    CachedVector<std::pair<Node*, std::size_t>> path; // each with the next of its edges
+    auto const follow = [&](Edge const& edge) {
+        if (edge && enter(edge)) path.emplace_back(edge.function.get(), 0);
+    };
+    for (auto const& edge : from)
+        for (follow(edge); !path.empty();) {
+            auto& [node, next] = path.back();
+            if (auto const edges = node->next_edges(); next < edges.size()) follow(edges[next++]);
+            else {
+                leave(*node);
+                path.pop_back();
+            }
+        }
+}
+/// An empty edge for a tensor that requires no gradient.
+inline CachedVector<Edge> edges_to(std::span<AnyTensor const> tensors) {
+    CachedVector<Edge> edges;
+    for (auto const& t : tensors) edges.push_back(t.defined() ? gradient_edge(t) : Edge());
+    return edges;
+}
+
 class ForwardPass {
 public:
     XGRAD_LAZY ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
@@ -239,9 +265,6 @@ private:
     /// The state of a Node in this pass, and whether it is new.
     XGRAD_LAZY std::pair<Index, bool> enter(Node& node);
     XGRAD_LAZY Index lookup(Node const& node) const;
-
-    /// Appends a Node, after all Nodes that its edges lead to, to order_.
-    XGRAD_LAZY void visit(Node& last);
 
     XGRAD_LAZY AnyTensor tangent(Edge const& edge);
 
@@ -370,17 +393,19 @@ template <class F, class X, class Theta> struct ImplicitCall {
                                       "Tensor<T> const& for each of their tensors");
     static_assert(!Call::takes_inputs || Call::returns_tensors,
         "the function must return a Tensor, an expression, or a std::tuple of such");
-    static_assert(all_differentiable<X> && all_differentiable<Theta>,
+    static constexpr bool is_batched = has_batched<std::tuple<X, Theta, Result>>;
+    static_assert(!is_batched, "vmap: solvers have no rule: use looped(f)");
+    static_assert(is_batched || (all_differentiable<X> && all_differentiable<Theta>),
         "x and theta must be tensors of real or complex numbers: let the function capture masks "
         "and indices");
-    static constexpr bool fits = Call::takes_inputs && Call::returns_tensors &&
+    static constexpr bool fits = Call::takes_inputs && Call::returns_tensors && !is_batched &&
                                  all_differentiable<X> && all_differentiable<Theta>;
     static constexpr bool returns_x = [] {
-        if constexpr (Call::returns_tensors) return std::same_as<structure<Result>, X>;
+        if constexpr (fits) return std::same_as<structure<Result>, X>;
         else return true; // was reported
     }();
     static constexpr bool returns_real = [] {
-        if constexpr (!Call::returns_tensors) return true; // was reported
+        if constexpr (!fits) return true; // was reported
         else if constexpr (TensorLike<Result>) return all_real<Result>;
         else return false;
     }();
@@ -402,12 +427,17 @@ enum class Equation { of_residual, of_gradient, linear };
 template <Equation equation, class F, class X, class Theta, class Make, class Find>
 auto find_solution(F&& f, X const& start, Theta const& given, Make const& make, Find const& find) {
     constexpr bool returns_number = equation == Equation::of_gradient;
-    static_assert(StructureLike<X>, "x0, or b, is a Tensor or a std::tuple of tensors");
-    if constexpr (StructureLike<X>) {
-        structure<X> const x0(StructureOf<X>::make(start));
-        structure<Theta> const theta(StructureOf<Theta>::make(given));
+    static_assert(TransformInput<X>, "x0, or b, is a Tensor or a std::tuple of tensors");
+    static_assert(!OperandLike<F>,
+        "the first argument is a function; of a matrix A, solve(A, b) of "
+        "<xgrad/linalg.hpp> solves A x = b");
+    if constexpr (!TransformInput<X> || OperandLike<F>) return start; // was reported, as below
+    else {
+        auto const x0 = tensor_input(start);
+        auto const theta = tensor_input(given);
         using Callable = KeptCallable<F>;
-        using Of = ImplicitCall<Callable, structure<X>, structure<Theta>>;
+        using Of = ImplicitCall<Callable, std::remove_const_t<decltype(x0)>,
+            std::remove_const_t<decltype(theta)>>;
         static_assert(returns_number || Of::returns_x,
             "the function must return the structure and the scalar types of x");
         static_assert(!returns_number || Of::returns_real,
@@ -427,7 +457,7 @@ auto find_solution(F&& f, X const& start, Theta const& given, Make const& make, 
             if constexpr (equation == Equation::linear)
                 parameters.insert(parameters.begin(), x.begin(), x.end());
             return with_tensors(x0, as_function_of(p, std::move(solution), parameters));
-        }
+        } else return x0;
     }
 }
 
@@ -441,14 +471,14 @@ auto differentiable_solution(std::shared_ptr<Callable> const& f, ImplicitOptions
     if constexpr (Of::fits && Of::returns_x) {
         auto p = root_problem("implicit", erased_function<Of>(f, x, theta), options, true);
         return with_tensors(x, as_function_of(std::move(p), erased(x), erased(theta), true));
-    }
+    } else return x;
 }
 
 } // namespace detail
 
 /// x with f(x, theta) = 0, near x0, as a function of theta: by Newton's method with a line search.
 /// f takes x and theta, whole or in parts, and returns the structure, shapes and scalar types of x.
-template <class F, class X, detail::StructureLike Theta>
+template <class F, class X, detail::TransformInput Theta>
 auto root(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options = {}) {
     return detail::find_solution<detail::Equation::of_residual>(
         std::forward<F>(f), x0, theta,
@@ -459,10 +489,14 @@ auto root(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options
 template <class F, class X> auto root(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return root(std::forward<F>(f), x0, std::tuple<>(), options);
 }
+/// What fits no function above.
+template <class F>
+    requires(!detail::OperandLike<F>)
+int root(F&&, ...) = delete; // write root(f, x0, inputs(a, b), ImplicitOptions{})
 
 /// x with f(x, theta) = x, near x0, as a function of theta: by Anderson's acceleration of x = f(x).
 /// f returns the structure, shapes and scalar types of x.
-template <class F, class X, detail::StructureLike Theta>
+template <class F, class X, detail::TransformInput Theta>
 auto fixed_point(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options = {}) {
     return detail::find_solution<detail::Equation::of_residual>(
         std::forward<F>(f), x0, theta,
@@ -474,10 +508,14 @@ template <class F, class X>
 auto fixed_point(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return fixed_point(std::forward<F>(f), x0, std::tuple<>(), options);
 }
+/// What fits no function above.
+template <class F>
+    requires(!detail::OperandLike<F>)
+int fixed_point(F&&, ...) = delete; // write fixed_point(f, x0, inputs(a, b), ImplicitOptions{})
 
 /// The x near x0 where f(x, theta), a real number, has its minimum, as a function of theta: by
 /// Newton's method with truncated conjugate gradients and a line search.
-template <class F, class X, detail::StructureLike Theta>
+template <class F, class X, detail::TransformInput Theta>
 auto argmin(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options = {}) {
     return detail::find_solution<detail::Equation::of_gradient>(
         std::forward<F>(f), x0, theta,
@@ -488,10 +526,14 @@ auto argmin(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& optio
 template <class F, class X> auto argmin(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return argmin(std::forward<F>(f), x0, std::tuple<>(), options);
 }
+/// What fits no function above.
+template <class F>
+    requires(!detail::OperandLike<F>)
+int argmin(F&&, ...) = delete; // write argmin(f, x0, inputs(a, b), ImplicitOptions{})
 
 /// x with A(x, theta) = b, as a function of b and theta. The operator A is a function that is
 /// linear in x (over the reals is enough) and returns the structure, shapes and scalar types of b.
-template <class A, class B, detail::StructureLike Theta>
+template <class A, class B, detail::TransformInput Theta>
 auto linear_solve(A&& a, B const& b, Theta const& theta, ImplicitOptions const& options = {}) {
     return detail::find_solution<detail::Equation::linear>(
         std::forward<A>(a), b, theta,
@@ -503,6 +545,10 @@ template <class A, class B>
 auto linear_solve(A&& a, B const& b, ImplicitOptions const& options = {}) {
     return linear_solve(std::forward<A>(a), b, std::tuple<>(), options);
 }
+/// What fits no function above.
+template <class F>
+    requires(!detail::OperandLike<F>)
+int linear_solve(F&&, ...) = delete; // write linear_solve(f, b, inputs(a), ImplicitOptions{})
 
 /// implicit(F)(x, theta...) is x, the solution of F(x, theta...) = 0 that any program found, as a
 /// function of theta. In the place of x there may be a solver: then x is solver(theta...), which is
@@ -1142,19 +1188,6 @@ struct RealParts {
     /// Undefined tensors are zeros.
     XGRAD_LAZY Reals pack(TensorSpan all) const;
     XGRAD_LAZY Tensors unpack(Reals const& all) const;
-
-private:
-    /// Calls f(element, real) for each real number of a tensor with this memory.
-    template <class F>
-    void each_real(std::size_t index, std::size_t offset, std::byte* data, F const& f) const {
-        auto const visit = [&](auto* first) {
-            for (std::size_t r = 0; r < rows; ++r)
-                for (std::size_t i = 0; i < counts[index]; ++i)
-                    f(first[r * counts[index] + i], r * size + offset + i);
-        };
-        if (is_single(types[index]->dtype)) visit(reinterpret_cast<float*>(data));
-        else visit(reinterpret_cast<double*>(data));
-    }
 };
 
 XGRAD_LAZY_BODY RealParts::RealParts(std::string_view name, TensorSpan x, bool by_rows) {
@@ -1170,20 +1203,19 @@ XGRAD_LAZY_BODY RealParts::RealParts(std::string_view name, TensorSpan x, bool b
     }
     if (by_rows && !x.empty()) rows = x[0].shape()[0];
     for (std::size_t i = 0; i < x.size(); ++i) {
-        auto const reals = x[i].numel() * types[i]->size /
-                           (is_single(types[i]->dtype) ? sizeof(float) : sizeof(double));
-        counts.push_back(rows ? reals / rows : 0);
+        counts.push_back(rows ? count_reals(x[i]) / rows : 0);
         size += counts.back();
     }
 }
 XGRAD_LAZY_BODY Reals RealParts::pack(TensorSpan all) const {
-    NoGradGuard const off;
-    Reals packed(rows * size, 0.);
+    Reals packed(rows * size, 0.), values;
     for (std::size_t k = 0, offset = 0; k < all.size(); offset += counts[k++])
         if (all[k].defined()) {
-            auto const values = types[k]->copy(all[k]);
-            each_real(k, offset, values.impl().array.data,
-                [&](auto const& element, std::size_t at) { packed[at] = element; });
+            values.resize(rows * counts[k]);
+            read_reals(all[k], values.data());
+            for (std::size_t r = 0; r < rows; ++r)
+                std::copy_n(
+                    values.data() + r * counts[k], counts[k], packed.data() + r * size + offset);
         }
     return packed;
 }
@@ -1191,8 +1223,11 @@ XGRAD_LAZY_BODY Tensors RealParts::unpack(Reals const& packed) const {
     Tensors all;
     for (std::size_t k = 0, offset = 0; k < types.size(); offset += counts[k++]) {
         all.push_back(types[k]->filled(shapes[k], 0));
-        each_real(k, offset, all.back().impl().array.data,
-            [&]<class T>(T& element, std::size_t at) { element = static_cast<T>(packed[at]); });
+        with_reals(all.back(), [&]<class P>(P* to, std::size_t) {
+            for (std::size_t r = 0; r < rows; ++r)
+                for (std::size_t i = 0; i < counts[k]; ++i)
+                    *to++ = static_cast<P>(packed[r * size + offset + i]);
+        });
     }
     return all;
 }

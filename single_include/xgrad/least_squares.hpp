@@ -206,6 +206,32 @@
 
 namespace xgrad::detail {
 
+/// Walks over a graph from these edges on. enter(edge) says whether the walk enters its Node, which
+/// it should do once; leave(node) is called when it has left all Nodes that the edges of the Node
+/// lead to.
+template <class Enter, class Leave>
+void walk_graph(std::span<Edge const> from, Enter const& enter, Leave const& leave) {
+    CachedVector<std::pair<Node*, std::size_t>> path; // each with the next of its edges
+    auto const follow = [&](Edge const& edge) {
+        if (edge && enter(edge)) path.emplace_back(edge.function.get(), 0);
+    };
+    for (auto const& edge : from)
+        for (follow(edge); !path.empty();) {
+            auto& [node, next] = path.back();
+            if (auto const edges = node->next_edges(); next < edges.size()) follow(edges[next++]);
+            else {
+                leave(*node);
+                path.pop_back();
+            }
+        }
+}
+/// An empty edge for a tensor that requires no gradient.
+inline CachedVector<Edge> edges_to(std::span<AnyTensor const> tensors) {
+    CachedVector<Edge> edges;
+    for (auto const& t : tensors) edges.push_back(t.defined() ? gradient_edge(t) : Edge());
+    return edges;
+}
+
 class ForwardPass {
 public:
     XGRAD_LAZY ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
@@ -242,9 +268,6 @@ private:
     /// The state of a Node in this pass, and whether it is new.
     XGRAD_LAZY std::pair<Index, bool> enter(Node& node);
     XGRAD_LAZY Index lookup(Node const& node) const;
-
-    /// Appends a Node, after all Nodes that its edges lead to, to order_.
-    XGRAD_LAZY void visit(Node& last);
 
     XGRAD_LAZY AnyTensor tangent(Edge const& edge);
 
@@ -357,12 +380,20 @@ inline constexpr bool has_integers<std::tuple<T...>> = (std::same_as<T, std::int
 } // namespace detail
 
 /// A number for each parameter: one for all of them, or a structure like theirs, in which a tensor
-/// may have the shape of its parameter or that of a number.
+/// may have the shape of its parameter or that of a number. A std::tuple may have numbers in the
+/// place of tensors, and a list {1., 2.} is a vector.
 class ForParameters {
 public:
     ForParameters() = default;
     ForParameters(double number) : tensors_{Tensor<double>(number)}, is_number_(true) {}
     template <detail::StructureLike X> ForParameters(X const& x) : tensors_(detail::erased(x)) {}
+    ForParameters(std::initializer_list<double> numbers)
+        : tensors_{Tensor<double>(numbers)}, is_number_(numbers.size() == 1) {}
+    template <class... X>
+        requires((detail::StructureLike<X> || std::is_arithmetic_v<X>) && ...)
+    ForParameters(std::tuple<X...> const& x)
+        : tensors_(detail::erased(std::apply(
+              [](auto const&... each) { return std::tuple(detail::tensor_input(each)...); }, x))) {}
 
     /// The tensors of the structure, or one tensor with the number; none where nothing is given.
     detail::Tensors const& tensors() const noexcept { return tensors_; }
@@ -436,16 +467,16 @@ LeastSquaresSolution minimize_squares(std::function<ResidualCall(TensorSpan)> co
 
 /// What least_squares() returns, with SciPy's names.
 template <class X, class R> struct LeastSquaresResult {
-    X x;                 // the parameters
-    R fun;               // the residuals there
-    X grad;              // the gradient of the cost, also for fixed parameters
-    double cost;         // half the sum of squared moduli, or of losses
-    double optimality;   // the largest element of the gradient of free parameters
-    std::size_t nfev;    // calls of the residual
-    std::size_t njev;    // Jacobians
-    std::size_t nit;     // steps
-    bool success;        // false where max_nfev, or no further decrease, ended it
-    std::string message; // why it stopped
+    X x;                      // the parameters
+    R fun;                    // the residuals there
+    X grad;                   // the gradient of the cost, also for fixed parameters
+    double cost = 0;          // half the sum of squared moduli, or of losses
+    double optimality = 0;    // the largest element of the gradient of free parameters
+    std::size_t nfev = 0;     // calls of the residual
+    std::size_t njev = 0;     // Jacobians
+    std::size_t nit = 0;      // steps
+    bool success = false;     // false where max_nfev, or no further decrease, ended it
+    std::string message = {}; // why it stopped
 
     /// The covariance of the parameters, s^2 (J^T J)^-1, for residuals whose real numbers are
     /// independent with the variance s^2: the given one, or the sum of squares divided by the
@@ -456,7 +487,7 @@ template <class X, class R> struct LeastSquaresResult {
         return covariance_(variance);
     }
 
-    std::function<Tensor<double>(std::optional<double>)> covariance_; // what covariance() calls
+    std::function<Tensor<double>(std::optional<double>)> covariance_{}; // what covariance() calls
 };
 
 /// Minimises half the sum of |r|^2 over all residuals r of residual(x), from x0 on. `x0` is a
@@ -467,8 +498,8 @@ template <class X, class R> struct LeastSquaresResult {
 /// to solve, in real numbers.
 template <class F, class X>
 auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options = {}) {
-    if constexpr (detail::TransformInput<X> &&
-                  !std::same_as<X, std::decay_t<decltype(detail::tensor_input(x0))>>)
+    if constexpr ((detail::TransformInput<X> && !detail::StructureLike<X>) ||
+                  requires { requires !std::same_as<X, detail::structure<X>>; })
         return least_squares(std::forward<F>(residual), detail::tensor_input(x0), options);
     else {
         using Of = detail::Transform<F, X>;
@@ -490,7 +521,7 @@ auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options
                 detail::with_tensors(*fun, s.fun), detail::with_tensors(x0, s.grad), s.cost,
                 s.optimality, s.nfev, s.njev, s.nit, s.success, std::move(s.message),
                 std::move(s.covariance)};
-        }
+        } else return LeastSquaresResult<X, X>{x0, x0, x0}; // was reported
     }
 }
 /// From a list of numbers: least_squares(f, {1., 2.}).
@@ -499,6 +530,10 @@ auto least_squares(
     F&& residual, std::initializer_list<double> x0, LeastSquaresOptions const& options = {}) {
     return least_squares(std::forward<F>(residual), Tensor<double>(x0), options);
 }
+/// What fits no function above.
+template <class F>
+    requires(!detail::OperandLike<F>)
+int least_squares(F&&, ...) = delete; // write least_squares(f, inputs(a, b), LeastSquaresOptions{})
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LEAST_SQUARES_FIT_HPP
@@ -1610,36 +1645,6 @@ private:
 
 namespace xgrad::detail {
 
-/// Calls f(P*, count) for the real numbers of a contiguous tensor of floating-point numbers.
-template <class F> void with_reals(AnyTensor const& t, F const& f) {
-    std::size_t const count = t.numel() * (xgrad::is_complex(t.dtype()) ? 2 : 1);
-    auto* const data = t.impl().array.data;
-    if (t.dtype() == DType::float32 || t.dtype() == DType::complex64)
-        f(reinterpret_cast<float*>(data), count);
-    else f(reinterpret_cast<double*>(data), count);
-}
-/// Copies the numbers of a tensor; returns the end of the copy.
-inline double* read_reals(AnyTensor const& t, double* to) {
-    if (t.numel() == 0) return to;
-    AnyTensor const row_major = t.is_contiguous() ? t : t.impl().type->copy(t);
-    with_reals(row_major, [&](auto const* from, std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i) *to++ = static_cast<double>(from[i]);
-    });
-    return to;
-}
-/// New tensors with the types and shapes of others.
-inline Tensors written_reals(TensorSpan like, double const* from) {
-    Tensors all;
-    for (auto const& t : like) {
-        all.push_back(t.impl().type->filled(t.shape(), 0));
-        if (t.numel() == 0) continue;
-        with_reals(all.back(), [&]<class P>(P* to, std::size_t n) {
-            for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<P>(*from++);
-        });
-    }
-    return all;
-}
-
 /// The residuals r for some parameters. Those that a solver sees are sqrt(rho') r, and so are their
 /// derivatives, which gives the cost's gradient: a weighted least squares problem, whose cost is an
 /// upper bound of a concave loss.
@@ -1700,7 +1705,7 @@ public:
         forward().run(written_reals(e_.inputs, v), along);
         for (std::size_t k = 0; k < along.size(); ++k)
             to = along[k].defined() ? read_reals(along[k], to)
-                                    : std::fill_n(to, reals_of(e_.outputs[k]), 0.);
+                                    : std::fill_n(to, count_reals(e_.outputs[k]), 0.);
         weigh(to - at_.values.size());
     }
     /// The transposed of J as a matrix of real numbers, times w; w is weighted in place.
@@ -1739,14 +1744,6 @@ public:
     }
 
 private:
-    static std::size_t reals_of(AnyTensor const& t) {
-        return t.numel() * (xgrad::is_complex(t.dtype()) ? 2 : 1);
-    }
-    static Shape batch_of(std::size_t count, Shape const& shape) {
-        Shape all{count};
-        for (auto const n : shape) all.push_back(n);
-        return all;
-    }
     ForwardPass& forward() {
         if (!forward_) forward_.emplace(e_.inputs, e_.outputs);
         return *forward_;
@@ -1760,7 +1757,7 @@ private:
         pull_back(e_, w, false, true, gradients);
         for (std::size_t i = 0; i < gradients.size(); ++i)
             to = gradients[i].defined() ? read_reals(gradients[i], to)
-                                        : std::fill_n(to, reals_of(e_.inputs[i]), 0.);
+                                        : std::fill_n(to, count_reals(e_.inputs[i]), 0.);
     }
     template <class T>
     void jacobian_by_columns(std::span<std::size_t const> columns, T* to, std::size_t m) {
@@ -1772,22 +1769,22 @@ private:
             Tensors tangents(e_.inputs.size()), along(e_.outputs.size());
             for (std::size_t c = 0; c < count; ++c) {
                 std::size_t const number = columns[start + c] * sizeof(T) / sizeof(double);
-                while (number >= first + reals_of(e_.inputs[input]))
-                    first += reals_of(e_.inputs[input++]);
+                while (number >= first + count_reals(e_.inputs[input]))
+                    first += count_reals(e_.inputs[input++]);
                 auto const& x = e_.inputs[input];
                 auto& tangent = tangents[input];
                 if (!tangent.defined())
-                    tangent = x.impl().type->filled(batch_of(count, x.shape()), 0);
+                    tangent = x.impl().type->filled(batch_shape(count, x.shape()), 0);
                 with_reals(tangent, [&]<class P>(P* data, std::size_t) {
-                    data[c * reals_of(x) + number - first] = P(1);
+                    data[c * count_reals(x) + number - first] = P(1);
                 });
             }
             forward().run(tangents, along, count);
             std::size_t row = 0;
             std::vector<double> block;
-            for (std::size_t k = 0; k < along.size(); row += reals_of(e_.outputs[k++])) {
+            for (std::size_t k = 0; k < along.size(); row += count_reals(e_.outputs[k++])) {
                 if (!along[k].defined()) continue;
-                std::size_t const size = reals_of(e_.outputs[k]);
+                std::size_t const size = count_reals(e_.outputs[k]);
                 block.resize(count * size);
                 read_reals(along[k], block.data());
                 for (std::size_t c = 0; c < count; ++c)
@@ -1838,9 +1835,16 @@ public:
     std::vector<double> residual;    // r
     std::span<std::size_t const> at; // the numbers of x that d changes
 
+    /// False where J is 0, as is its product with any direction then.
     bool solve(double, std::span<double const> D, std::span<double> d) override {
-        return solve_within(std::numeric_limits<double>::infinity(), D, d);
+        solve_within(std::numeric_limits<double>::infinity(), D, d);
+        if (squared_norm(d.data(), d.size()) > 0) return true;
+        for (std::size_t i = 0; i < d.size(); ++i) d[i] = std::cos(78.233 * static_cast<double>(i));
+        bool const is_regular = squared_image(d) > 0;
+        std::ranges::fill(d, 0.);
+        return is_regular;
     }
+    std::pair<std::size_t, std::size_t> rank() const override { return {0, at.size()}; }
     /// Stops where |D d| is the radius (Steihaug and Toint): d is longer in each iteration.
     bool solve_within(double radius, std::span<double const> D, std::span<double> d) {
         std::size_t const n = d.size(), m = residual.size();
@@ -2060,8 +2064,7 @@ private:
                 fail<ShapeError>("by_rows: index ", k, " of shape ", index.shape(),
                     " for a parameter of shape ", x.shape(), " and ", rows_,
                     " observations: it must have the shape (m) or (m, c), and the parameter rows");
-            std::size_t const blocks = x.shape()[0],
-                              n = x.numel() * (xgrad::is_complex(x.dtype()) ? 2 : 1);
+            std::size_t const blocks = x.shape()[0], n = count_reals(x);
             parameters_.push_back({index.dim() == 2 ? index.shape()[1] : 1, blocks ? n / blocks : 0,
                 blocks, numbers_, {}});
             numbers_ += n;
@@ -2607,7 +2610,7 @@ protected:
     /// Powell's step: to Cauchy's point, where the model is least along the gradient, and on to the
     /// full step.
     bool dogleg() {
-        if (!full_step()) return false;
+        bool const is_full = full_step();
         double slope = 0;
         for (std::size_t i = 0; i < d_.size(); ++i) {
             double const g = gradient_[numbers_[i]];
@@ -2616,10 +2619,10 @@ protected:
         }
         double const to_cauchy = slope / solver_->squared_image(d_);
         for (auto& x : d_) x *= to_cauchy;
-        double const cauchy = scaled_norm(d_);
-        if (scaled_norm(newton_) <= radius_) d_ = newton_;
-        else if (cauchy >= radius_)
-            for (auto& x : d_) x *= radius_ / cauchy;
+        double const cauchy = scaled_norm(d_), full = is_full ? scaled_norm(newton_) : infinity;
+        if (full <= radius_) d_ = newton_;
+        else if (cauchy >= radius_ || !std::isfinite(full * full))
+            for (auto& x : d_) x *= std::min(1., radius_ / cauchy);
         else {
             double a = 0, b = 0; // |c + t (newton - c)|^2 = radius^2
             for (std::size_t i = 0; i < d_.size(); ++i) {
@@ -2674,9 +2677,9 @@ public:
             if (!std::isfinite(optimality_))
                 result_.message = "not converged: the derivative of the residual is not finite";
             else if (cosine_ <= options_.gtol)
-                converged(
-                    "the largest cosine between the residuals and a column of the Jacobian, " +
-                    number_text(cosine_) + ", is at most gtol");
+                converged((cg_ ? "the cosine between the residuals and J times the gradient, "
+                               : "the largest cosine between the residuals and a column of J, ") +
+                          number_text(cosine_) + ", is at most gtol");
             else if (optimality_ <= options_.gtol_absolute)
                 converged("the largest element of the gradient, " + number_text(optimality_) +
                           ", is at most gtol_absolute");

@@ -235,95 +235,47 @@ using Orgqr = void(int const* m, int const* n, int const* k, T* a, int const* ld
 template <class T>
 using Syevd = void(char const* job, char const* uplo, int const* n, T* a, int const* lda, T* w,
     T* work, int const* lwork, int* iwork, int const* liwork, int* info, Length, Length);
-template <class T, class P>
-using Heevd = void(char const* job, char const* uplo, int const* n, T* a, int const* lda, P* w,
-    T* work, int const* lwork, P* rwork, int const* lrwork, int* iwork, int const* liwork,
-    int* info, Length, Length);
+template <class T>
+using Heevd = void(char const* job, char const* uplo, int const* n, T* a, int const* lda,
+    precision_of<T>* w, T* work, int const* lwork, precision_of<T>* rwork, int const* lrwork,
+    int* iwork, int const* liwork, int* info, Length, Length);
 template <class T>
 using Gesdd = void(char const* job, int const* m, int const* n, T* a, int const* lda, T* s, T* u,
     int const* ldu, T* vh, int const* ldvh, T* work, int const* lwork, int* iwork, int* info,
     Length);
-template <class T, class P>
-using ComplexGesdd = void(char const* job, int const* m, int const* n, T* a, int const* lda, P* s,
-    T* u, int const* ldu, T* vh, int const* ldvh, T* work, int const* lwork, P* rwork, int* iwork,
-    int* info, Length);
+template <class T>
+using ComplexGesdd = void(char const* job, int const* m, int const* n, T* a, int const* lda,
+    precision_of<T>* s, T* u, int const* ldu, T* vh, int const* ldvh, T* work, int const* lwork,
+    precision_of<T>* rwork, int* iwork, int* info, Length);
 
-extern "C" {
-Getrf<float> sgetrf_;
-Getrf<double> dgetrf_;
-Getrf<std::complex<float>> cgetrf_;
-Getrf<std::complex<double>> zgetrf_;
-Getrs<float> sgetrs_;
-Getrs<double> dgetrs_;
-Getrs<std::complex<float>> cgetrs_;
-Getrs<std::complex<double>> zgetrs_;
-Potrf<float> spotrf_;
-Potrf<double> dpotrf_;
-Potrf<std::complex<float>> cpotrf_;
-Potrf<std::complex<double>> zpotrf_;
-Trsm<float> strsm_;
-Trsm<double> dtrsm_;
-Trsm<std::complex<float>> ctrsm_;
-Trsm<std::complex<double>> ztrsm_;
-Geqrf<float> sgeqrf_;
-Geqrf<double> dgeqrf_;
-Geqrf<std::complex<float>> cgeqrf_;
-Geqrf<std::complex<double>> zgeqrf_;
-Orgqr<float> sorgqr_;
-Orgqr<double> dorgqr_;
-Orgqr<std::complex<float>> cungqr_;
-Orgqr<std::complex<double>> zungqr_;
-Syevd<float> ssyevd_;
-Syevd<double> dsyevd_;
-Heevd<std::complex<float>, float> cheevd_;
-Heevd<std::complex<double>, double> zheevd_;
-Gesdd<float> sgesdd_;
-Gesdd<double> dgesdd_;
-ComplexGesdd<std::complex<float>, float> cgesdd_;
-ComplexGesdd<std::complex<double>, double> zgesdd_;
-}
-
+/// The routines of one scalar type, and their symbols, which begin with `p`.
 template <class T> struct Routines;
-template <> struct Routines<float> {
-    static constexpr auto getrf = &sgetrf_;
-    static constexpr auto getrs = &sgetrs_;
-    static constexpr auto potrf = &spotrf_;
-    static constexpr auto trsm = &strsm_;
-    static constexpr auto geqrf = &sgeqrf_;
-    static constexpr auto orgqr = &sorgqr_;
-    static constexpr auto syevd = &ssyevd_;
-    static constexpr auto gesdd = &sgesdd_;
-};
-template <> struct Routines<double> {
-    static constexpr auto getrf = &dgetrf_;
-    static constexpr auto getrs = &dgetrs_;
-    static constexpr auto potrf = &dpotrf_;
-    static constexpr auto trsm = &dtrsm_;
-    static constexpr auto geqrf = &dgeqrf_;
-    static constexpr auto orgqr = &dorgqr_;
-    static constexpr auto syevd = &dsyevd_;
-    static constexpr auto gesdd = &dgesdd_;
-};
-template <> struct Routines<std::complex<float>> {
-    static constexpr auto getrf = &cgetrf_;
-    static constexpr auto getrs = &cgetrs_;
-    static constexpr auto potrf = &cpotrf_;
-    static constexpr auto trsm = &ctrsm_;
-    static constexpr auto geqrf = &cgeqrf_;
-    static constexpr auto orgqr = &cungqr_;
-    static constexpr auto syevd = &cheevd_;
-    static constexpr auto gesdd = &cgesdd_;
-};
-template <> struct Routines<std::complex<double>> {
-    static constexpr auto getrf = &zgetrf_;
-    static constexpr auto getrs = &zgetrs_;
-    static constexpr auto potrf = &zpotrf_;
-    static constexpr auto trsm = &ztrsm_;
-    static constexpr auto geqrf = &zgeqrf_;
-    static constexpr auto orgqr = &zungqr_;
-    static constexpr auto syevd = &zheevd_;
-    static constexpr auto gesdd = &zgesdd_;
-};
+#define XGRAD_ROUTINES(T, p, qr, eigen, Eigen, Svd)                                                \
+    extern "C" {                                                                                   \
+    Getrf<T> p##getrf_;                                                                            \
+    Getrs<T> p##getrs_;                                                                            \
+    Potrf<T> p##potrf_;                                                                            \
+    Trsm<T> p##trsm_;                                                                              \
+    Geqrf<T> p##geqrf_;                                                                            \
+    Orgqr<T> p##qr;                                                                                \
+    Eigen<T> p##eigen;                                                                             \
+    Svd<T> p##gesdd_;                                                                              \
+    }                                                                                              \
+    template <> struct Routines<T> {                                                               \
+        static constexpr auto getrf = &p##getrf_;                                                  \
+        static constexpr auto getrs = &p##getrs_;                                                  \
+        static constexpr auto potrf = &p##potrf_;                                                  \
+        static constexpr auto trsm = &p##trsm_;                                                    \
+        static constexpr auto geqrf = &p##geqrf_;                                                  \
+        static constexpr auto orgqr = &p##qr;                                                      \
+        static constexpr auto syevd = &p##eigen;                                                   \
+        static constexpr auto gesdd = &p##gesdd_;                                                  \
+    };
+XGRAD_ROUTINES(float, s, orgqr_, syevd_, Syevd, Gesdd)
+XGRAD_ROUTINES(double, d, orgqr_, syevd_, Syevd, Gesdd)
+XGRAD_ROUTINES(std::complex<float>, c, ungqr_, heevd_, Heevd, ComplexGesdd)
+XGRAD_ROUTINES(std::complex<double>, z, ungqr_, heevd_, Heevd, ComplexGesdd)
+#undef XGRAD_ROUTINES
 
 /// A size as LAPACK's integer type; throws ShapeError if it is too large.
 int count(std::size_t n);
@@ -2063,13 +2015,31 @@ XGRAD_FUNCTION int count(std::size_t n) {
 
 } // namespace xgrad::detail::lapack
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_KERNELS_LAPACK_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_LINALG_EINSUM_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_LINALG_EINSUM_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
 
-// ======== xgrad/impl/linalg/einsum.ipp
-// Bodies of einsum.hpp.
+// ======== xgrad/impl/linalg/matrices.ipp
+// Bodies of matrices.hpp and einsum.hpp.
 
 namespace xgrad::detail {
+
+XGRAD_FUNCTION MatrixSizes::MatrixSizes(Shape const& s)
+    : rows(lapack::count(s[s.size() - 2])), columns(lapack::count(s.back())) {
+    for (std::size_t d = 0; d + 2 < s.size(); ++d) count *= s[d];
+}
+
+XGRAD_FUNCTION std::size_t MatrixSizes::elements() const {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+}
+
+XGRAD_FUNCTION Shape without_last(Shape const& s, std::size_t n) {
+    return Shape(s.begin(), s.end() - static_cast<std::ptrdiff_t>(n));
+}
+
+XGRAD_FUNCTION std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i) {
+    return std::string(name) + ": " +
+           (shape.size() > 2 ? "(Batch element " + std::to_string(i) + "): " : "");
+}
 
 XGRAD_FUNCTION Axes joined(std::initializer_list<Axes> parts) {
     Axes all;
@@ -2160,34 +2130,6 @@ XGRAD_FUNCTION void Subscripts::explicit_output(std::string_view text) {
         [&] {
             for (int i = -ellipsis_; i < 0; ++i) output_.push_back(i);
         });
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_LINALG_EINSUM_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
-
-// ======== xgrad/impl/linalg/matrices.ipp
-// Bodies of matrices.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION MatrixSizes::MatrixSizes(Shape const& s)
-    : rows(lapack::count(s[s.size() - 2])), columns(lapack::count(s.back())) {
-    for (std::size_t d = 0; d + 2 < s.size(); ++d) count *= s[d];
-}
-
-XGRAD_FUNCTION std::size_t MatrixSizes::elements() const {
-    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
-}
-
-XGRAD_FUNCTION Shape without_last(Shape const& s, std::size_t n) {
-    return Shape(s.begin(), s.end() - static_cast<std::ptrdiff_t>(n));
-}
-
-XGRAD_FUNCTION std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i) {
-    return std::string(name) + ": " +
-           (shape.size() > 2 ? "(Batch element " + std::to_string(i) + "): " : "");
 }
 
 } // namespace xgrad::detail

@@ -887,14 +887,14 @@ namespace xgrad {
 
 /// The minimum that minimize() found.
 template <class X> struct MinimizeResult {
-    X x;                      // the point, of the type of the start
-    double value;             // of the function
-    double grad_norm;         // the norm of the Riemannian gradient
-    std::int64_t iterations;  // how often the point was changed, or tried to
-    std::int64_t evaluations; // of the function and its gradient
-    std::int64_t products;    // of the Hessian and a tangent
-    bool converged;           // whether grad_norm is at most gtol
-    std::string message;      // why it stopped, a sentence
+    X x;                          // the point, of the type of the start
+    double value = 0;             // of the function
+    double grad_norm = 0;         // the norm of the Riemannian gradient
+    std::int64_t iterations = 0;  // how often the point was changed, or tried to
+    std::int64_t evaluations = 0; // of the function and its gradient
+    std::int64_t products = 0;    // of the Hessian and a tangent
+    bool converged = false;       // whether grad_norm is at most gtol
+    std::string message = {};     // why it stopped, a sentence
 };
 
 namespace detail {
@@ -1071,9 +1071,13 @@ auto minimize(F&& f, X const& x0, M const& manifold, MinimizeOptions const& opti
             detail::forbid_derivatives("minimize", captured, point, tensors);
             found.x = detail::with_tensors(like, tensors);
             return found;
-        }
-    }
+        } else return MinimizeResult<X>{x0}; // was reported
+    } else return MinimizeResult<X>{x0};
 }
+/// What fits no function above.
+template <class F>
+    requires(!detail::OperandLike<F>)
+int minimize(F&&, ...) = delete; // write minimize(f, inputs(x, y), on(M(), N()), MinimizeOptions{})
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_MANIFOLD_MINIMIZE_HPP
@@ -1308,7 +1312,7 @@ struct Unitary : Stiefel {
     template <class X> X random(X const& x) const { return retract(randn_like(x), zeros_like(x)); }
 };
 /// The same of real matrices, by its name.
-using Orthogonal = Unitary;
+struct Orthogonal : Unitary {};
 
 /// Unitary matrices of determinant 1; real ones are rotations.
 struct SpecialUnitary {
@@ -1339,7 +1343,7 @@ struct SpecialUnitary {
     template <class X> X random(X const& x) const { return retract(randn_like(x), zeros_like(x)); }
 };
 /// The same of real matrices, by its name: rotations.
-using SpecialOrthogonal = SpecialUnitary;
+struct SpecialOrthogonal : SpecialUnitary {};
 
 /// Subspaces: points are matrices with orthonormal columns, [..., n, p], that stand for the space
 /// of their columns. The function has the same value for x and x u with any unitary u.

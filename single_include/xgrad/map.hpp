@@ -900,40 +900,41 @@ template <class F> struct OfValues {
         return f(Dual<decltype(val(x)), 0>(val(x))...);
     }
 };
-template <class Options, class F, class... X> auto map_numbers(F const& f, X&&... x) {
-    using P = result_precision<R, widest_precision<typename operand_type<X>::precision...>>;
-    using Call = CallWithNumbers<F, mapped_number<Options, mapped_kind<X>, P>...>;
-    if constexpr (!Call::fits && !Call::compiles) static_cast<void>(typename Call::Report());
-    if constexpr (!Call::compiles) return StandIn();
-    else {
-        using Result = decltype(f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...));
-        constexpr bool is_real = any_complex<mapped_kind<X>...> && has_real_number<Result>;
-        static_assert(!is_real || !Options::is_holomorphic,
-            "map: a function of complex numbers that returns a real one "
-            "is not holomorphic: leave xg::holomorphic out");
-        if constexpr (is_real && Options::is_holomorphic) return StandIn();
-        else if constexpr (SeveralNumbers<Result>) return map_several<Options, Result, P>(f, x...);
-        else {
-            constexpr bool is_number = Number<Result> || requires { PartOf<Result>::is_part; };
-            static_assert(is_number,
-                "map: the function must return a number, or a tuple or an array of numbers");
-            if constexpr (Number<Result> && !std::same_as<Result, bool>)
-                return express(
-                    Map<OfValues<F>, Options, result_kind<Result>(mapped_kind<X>...)>{{}, {f}},
-                    std::forward<X>(x)...);
-            else if constexpr (is_number)
-                return express(Map<F, Options, result_kind<Result>(mapped_kind<X>...)>{{}, f},
-                    std::forward<X>(x)...);
-            else return StandIn();
-        }
-    }
-}
 template <class Options, class F, class... X> auto map_with(F const& f, X&&... x) {
     constexpr bool has_operands = AnyOperand<X...>;
     static_assert(has_operands,
         "map: behind the function stand its operands: tensors or expressions, and numbers");
-    if constexpr (has_operands) return map_numbers<Options>(f, std::forward<X>(x)...);
-    else return StandIn();
+    if constexpr (!has_operands) return StandIn();
+    else {
+        using P = result_precision<R, widest_precision<typename operand_type<X>::precision...>>;
+        using Call = CallWithNumbers<F, mapped_number<Options, mapped_kind<X>, P>...>;
+        if constexpr (!Call::fits && !Call::compiles) static_cast<void>(typename Call::Report());
+        if constexpr (!Call::compiles) return StandIn();
+        else {
+            using Result =
+                decltype(f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...));
+            constexpr bool is_real = any_complex<mapped_kind<X>...> && has_real_number<Result>;
+            static_assert(!is_real || !Options::is_holomorphic,
+                "map: a function of complex numbers that returns a real one "
+                "is not holomorphic: leave xg::holomorphic out");
+            if constexpr (is_real && Options::is_holomorphic) return StandIn();
+            else if constexpr (SeveralNumbers<Result>)
+                return map_several<Options, Result, P>(f, x...);
+            else {
+                constexpr bool is_number = Number<Result> || requires { PartOf<Result>::is_part; };
+                static_assert(is_number,
+                    "map: the function must return a number, or a tuple or an array of numbers");
+                if constexpr (Number<Result> && !std::same_as<Result, bool>)
+                    return express(
+                        Map<OfValues<F>, Options, result_kind<Result>(mapped_kind<X>...)>{{}, {f}},
+                        std::forward<X>(x)...);
+                else if constexpr (is_number)
+                    return express(Map<F, Options, result_kind<Result>(mapped_kind<X>...)>{{}, f},
+                        std::forward<X>(x)...);
+                else return StandIn();
+            }
+        }
+    }
 }
 template <class Options, class... X> auto map_with(WithBranches, X&&... x) {
     return map_with<typename Options::branching>(std::forward<X>(x)...);

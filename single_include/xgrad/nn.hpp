@@ -2654,7 +2654,7 @@ struct ModRelu : Elementwise<C(C, R)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto z, auto b) const {
         auto const r = abs(z);
         auto const on = (r + b > 0) && (r > 0);
-        auto const h = where(r > 0, 0.5 * b * reciprocal(r), 0);
+        auto const h = 0.5 * b * detail::reciprocal_or_zero(r);
         auto const u = sgn(z);
         return wirtinger{where(on, 1 + h, 0), where(on, -(h * u * u), zero_like(z))};
     }
@@ -4472,19 +4472,20 @@ struct ConvLayer : Module<Self> {
     Options options;
     Parameter<T> weight, bias;
 
-    ConvLayer(std::string_view name, std::size_t in, std::size_t out, bool transposed,
-        PerAxis<D> kernel, Options const& o)
-        : options(checked(name, in, out, kernel, o)),
-          weight(
-              *this, "weight", begin(transposed ? in : out, transposed ? out : in, kernel, true)),
+    ConvLayer(std::size_t in_channels, std::size_t out_channels, PerAxis<D> kernel_size,
+        Options const& o = {})
+        : options(checked(in_channels, out_channels, kernel_size, o)),
+          weight(*this, "weight", begin(in_channels, out_channels, kernel_size, true)),
           bias(*this, "bias",
-              o.bias ? begin(transposed ? in : out, transposed ? out : in, kernel, false, out)
-                     : Tensor<T>()) {}
+              o.bias ? begin(in_channels, out_channels, kernel_size, false) : Tensor<T>()) {}
+    ConvLayer(std::size_t in_channels, std::size_t out_channels, PerAxis<D> kernel_size,
+        PerAxis<D> stride, PerAxis<D> padding = 0)
+        : ConvLayer(in_channels, out_channels, kernel_size,
+              Options{.stride = stride, .padding = padding}) {}
     std::string extra_repr() const override {
         PerAxis<D> kernel(0);
         for (std::size_t d = 0; d < D; ++d)
             kernel.along[d] = static_cast<std::ptrdiff_t>(weight.shape()[2 + d]);
-        constexpr bool transposed = std::same_as<Options, ConvTransposeOptions<D>>;
         std::size_t const first = weight.shape()[0], second = weight.shape()[1] * options.groups;
         std::string text = std::to_string(transposed ? first : second) + ", " +
                            std::to_string(transposed ? second : first) +
@@ -4501,8 +4502,10 @@ struct ConvLayer : Module<Self> {
     }
 
 private:
-    static Options const& checked(std::string_view name, std::size_t in, std::size_t out,
-        PerAxis<D> const& kernel, Options const& o) {
+    static constexpr bool transposed = std::same_as<Options, ConvTransposeOptions<D>>;
+    static Options const& checked(
+        std::size_t in, std::size_t out, PerAxis<D> const& kernel, Options const& o) {
+        constexpr auto name = xgrad::detail::type_name<Self>;
         if (o.groups == 0)
             xgrad::detail::fail<ShapeError>(name, ": groups must be a positive integer");
         if (in % o.groups)
@@ -4512,12 +4515,13 @@ private:
         check_window(name, kernel, o.stride, o.padding, o.dilation);
         return o;
     }
-    Tensor<T> begin(std::size_t first, std::size_t second, PerAxis<D> const& kernel, bool is_weight,
-        std::size_t length = 0) const {
+    Tensor<T> begin(
+        std::size_t in, std::size_t out, PerAxis<D> const& kernel, bool is_weight) const {
+        std::size_t const first = transposed ? in : out, second = transposed ? out : in;
         Shape shape{first, second / options.groups};
         for (auto const n : kernel.along) shape.push_back(static_cast<std::size_t>(n));
         std::size_t const fan_in = first ? numel(shape) / first : 0;
-        return uniform_for<T>(fan_in, is_weight ? shape : Shape{length});
+        return uniform_for<T>(fan_in, is_weight ? shape : Shape{out});
     }
 };
 
@@ -4527,64 +4531,48 @@ private:
 /// +-1/sqrt(in_channels kernel_size / groups).
 template <Differentiable T = double>
 struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
-    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
-        ConvOptions<1> const& o = {})
-        : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>>(
-              "Conv1d", in_channels, out_channels, false, kernel_size, o) {}
-    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
-        PerAxis<1> stride, PerAxis<1> padding = 0)
-        : Conv1d(in_channels, out_channels, kernel_size,
-              ConvOptions<1>{.stride = stride, .padding = padding}) {}
+    using detail::ConvLayer<Conv1d, T, 1, ConvOptions<1>>::ConvLayer;
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv1d(x, this->weight, this->bias, this->options);
     }
 };
+Conv1d(std::size_t, std::size_t, PerAxis<1>, ConvOptions<1> const& = {}) -> Conv1d<>;
+Conv1d(std::size_t, std::size_t, PerAxis<1>, PerAxis<1>, PerAxis<1> = 0) -> Conv1d<>;
 /// functional::conv2d() with a weight and a bias.
 template <Differentiable T = double>
 struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
-    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
-        ConvOptions<2> const& o = {})
-        : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>>(
-              "Conv2d", in_channels, out_channels, false, kernel_size, o) {}
-    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
-        PerAxis<2> stride, PerAxis<2> padding = 0)
-        : Conv2d(in_channels, out_channels, kernel_size,
-              ConvOptions<2>{.stride = stride, .padding = padding}) {}
+    using detail::ConvLayer<Conv2d, T, 2, ConvOptions<2>>::ConvLayer;
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv2d(x, this->weight, this->bias, this->options);
     }
 };
+Conv2d(std::size_t, std::size_t, PerAxis<2>, ConvOptions<2> const& = {}) -> Conv2d<>;
+Conv2d(std::size_t, std::size_t, PerAxis<2>, PerAxis<2>, PerAxis<2> = 0) -> Conv2d<>;
 /// functional::conv_transpose1d() with a weight and a bias, initialised uniformly on
 /// +-1/sqrt(out_channels kernel_size / groups).
 template <Differentiable T = double>
 struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>> {
-    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
-        ConvTransposeOptions<1> const& o = {})
-        : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>>(
-              "ConvTranspose1d", in_channels, out_channels, true, kernel_size, o) {}
-    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
-        PerAxis<1> stride, PerAxis<1> padding = 0)
-        : ConvTranspose1d(in_channels, out_channels, kernel_size,
-              ConvTransposeOptions<1>{.stride = stride, .padding = padding}) {}
+    using detail::ConvLayer<ConvTranspose1d, T, 1, ConvTransposeOptions<1>>::ConvLayer;
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv_transpose1d(x, this->weight, this->bias, this->options);
     }
 };
+ConvTranspose1d(std::size_t, std::size_t, PerAxis<1>, ConvTransposeOptions<1> const& = {})
+    -> ConvTranspose1d<>;
+ConvTranspose1d(std::size_t, std::size_t, PerAxis<1>, PerAxis<1>, PerAxis<1> = 0)
+    -> ConvTranspose1d<>;
 /// functional::conv_transpose2d() with a weight and a bias.
 template <Differentiable T = double>
 struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>> {
-    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
-        ConvTransposeOptions<2> const& o = {})
-        : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>>(
-              "ConvTranspose2d", in_channels, out_channels, true, kernel_size, o) {}
-    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
-        PerAxis<2> stride, PerAxis<2> padding = 0)
-        : ConvTranspose2d(in_channels, out_channels, kernel_size,
-              ConvTransposeOptions<2>{.stride = stride, .padding = padding}) {}
+    using detail::ConvLayer<ConvTranspose2d, T, 2, ConvTransposeOptions<2>>::ConvLayer;
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv_transpose2d(x, this->weight, this->bias, this->options);
     }
 };
+ConvTranspose2d(std::size_t, std::size_t, PerAxis<2>, ConvTransposeOptions<2> const& = {})
+    -> ConvTranspose2d<>;
+ConvTranspose2d(std::size_t, std::size_t, PerAxis<2>, PerAxis<2>, PerAxis<2> = 0)
+    -> ConvTranspose2d<>;
 
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONV_MODULES_HPP
@@ -6518,96 +6506,72 @@ Tensor<T> adaptive_avg_pool2d(Tensor<T> const& x, PerAxis<2> output_size) {
 namespace xgrad::nn {
 
 namespace detail {
-template <std::size_t D, class Options>
-std::string pool_text(PerAxis<D> const& kernel, Options const& o) {
-    return "kernel_size=" + option_text(kernel) +
-           ", stride=" + option_text(o.stride.value_or(kernel)) +
-           ", padding=" + option_text(o.padding) + (o.ceil_mode ? ", ceil_mode=true" : "");
-}
+template <class Self, std::size_t D, class OptionsOf> struct PoolLayer : Module<Self> {
+    using Options = OptionsOf;
+    PerAxis<D> kernel_size; // extents of a window
+    Options options;        // all but the kernel size
+    explicit PoolLayer(PerAxis<D> kernel, Options const& o = {})
+        : kernel_size(kernel), options(o) {}
+    /// MaxPool2d({3, 2}), which could otherwise be a kernel and a stride.
+    explicit PoolLayer(std::initializer_list<std::ptrdiff_t> kernel, Options const& o = {})
+        requires(D > 1)
+        : PoolLayer(PerAxis<D>::from(kernel), o) {}
+    PoolLayer(PerAxis<D> kernel, PerAxis<D> stride, PerAxis<D> padding = 0)
+        : PoolLayer(kernel, Options{.stride = stride, .padding = padding}) {}
+    std::string extra_repr() const override {
+        return "kernel_size=" + option_text(kernel_size) +
+               ", stride=" + option_text(options.stride.value_or(kernel_size)) +
+               ", padding=" + option_text(options.padding) +
+               (options.ceil_mode ? ", ceil_mode=true" : "");
+    }
+};
+template <class Self, std::size_t D> struct AdaptivePoolLayer : Module<Self> {
+    PerAxis<D> output_size; // extents of the output
+    explicit AdaptivePoolLayer(PerAxis<D> size) : output_size(size) {}
+    std::string extra_repr() const override { return "output_size=" + option_text(output_size); }
+};
 } // namespace detail
 
 /// functional::max_pool1d() with a kernel size, which is the default stride, too.
-struct MaxPool1d : Module<MaxPool1d> {
-    using Options = MaxPoolOptions<1>;
-    PerAxis<1> kernel_size; // extent of a window
-    Options options;        // all but the kernel size
-    explicit MaxPool1d(PerAxis<1> kernel, MaxPoolOptions<1> const& o = {})
-        : kernel_size(kernel), options(o) {}
-    MaxPool1d(PerAxis<1> kernel, PerAxis<1> stride, PerAxis<1> padding = 0)
-        : MaxPool1d(kernel, Options{.stride = stride, .padding = padding}) {}
+struct MaxPool1d : detail::PoolLayer<MaxPool1d, 1, MaxPoolOptions<1>> {
+    using PoolLayer::PoolLayer;
     template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::max_pool1d(x, kernel_size, options);
     }
-    std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 /// functional::max_pool2d() with a kernel size, which is the default stride, too.
-struct MaxPool2d : Module<MaxPool2d> {
-    using Options = MaxPoolOptions<2>;
-    PerAxis<2> kernel_size; // extents of a window
-    Options options;        // all but the kernel size
-    explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {})
-        : kernel_size(kernel), options(o) {}
-    /// MaxPool2d({3, 2}), which could otherwise be a kernel and a stride.
-    explicit MaxPool2d(std::initializer_list<std::ptrdiff_t> kernel, Options const& o = {})
-        : MaxPool2d(PerAxis<2>::from(kernel), o) {}
-    MaxPool2d(PerAxis<2> kernel, PerAxis<2> stride, PerAxis<2> padding = 0)
-        : MaxPool2d(kernel, Options{.stride = stride, .padding = padding}) {}
+struct MaxPool2d : detail::PoolLayer<MaxPool2d, 2, MaxPoolOptions<2>> {
+    using PoolLayer::PoolLayer;
     template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::max_pool2d(x, kernel_size, options);
     }
-    std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 /// functional::avg_pool1d() with a kernel size.
-struct AvgPool1d : Module<AvgPool1d> {
-    using Options = AvgPoolOptions<1>;
-    PerAxis<1> kernel_size; // extent of a window
-    Options options;        // all but the kernel size
-    explicit AvgPool1d(PerAxis<1> kernel, AvgPoolOptions<1> const& o = {})
-        : kernel_size(kernel), options(o) {}
-    AvgPool1d(PerAxis<1> kernel, PerAxis<1> stride, PerAxis<1> padding = 0)
-        : AvgPool1d(kernel, Options{.stride = stride, .padding = padding}) {}
+struct AvgPool1d : detail::PoolLayer<AvgPool1d, 1, AvgPoolOptions<1>> {
+    using PoolLayer::PoolLayer;
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::avg_pool1d(x, kernel_size, options);
     }
-    std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 /// functional::avg_pool2d() with a kernel size, which is the default stride, too.
-struct AvgPool2d : Module<AvgPool2d> {
-    using Options = AvgPoolOptions<2>;
-    PerAxis<2> kernel_size; // extents of a window
-    Options options;        // all but the kernel size
-    explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {})
-        : kernel_size(kernel), options(o) {}
-    /// AvgPool2d({3, 2}), which could otherwise be a kernel and a stride.
-    explicit AvgPool2d(std::initializer_list<std::ptrdiff_t> kernel, Options const& o = {})
-        : AvgPool2d(PerAxis<2>::from(kernel), o) {}
-    AvgPool2d(PerAxis<2> kernel, PerAxis<2> stride, PerAxis<2> padding = 0)
-        : AvgPool2d(kernel, Options{.stride = stride, .padding = padding}) {}
+struct AvgPool2d : detail::PoolLayer<AvgPool2d, 2, AvgPoolOptions<2>> {
+    using PoolLayer::PoolLayer;
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::avg_pool2d(x, kernel_size, options);
     }
-    std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 /// functional::adaptive_avg_pool1d() to an output size.
-struct AdaptiveAvgPool1d : Module<AdaptiveAvgPool1d> {
-    PerAxis<1> output_size; // extent of the output
-    explicit AdaptiveAvgPool1d(PerAxis<1> size) : output_size(size) {}
+struct AdaptiveAvgPool1d : detail::AdaptivePoolLayer<AdaptiveAvgPool1d, 1> {
+    using AdaptivePoolLayer::AdaptivePoolLayer;
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::adaptive_avg_pool1d(x, output_size);
     }
-    std::string extra_repr() const override {
-        return "output_size=" + detail::option_text(output_size);
-    }
 };
 /// functional::adaptive_avg_pool2d() to an output size.
-struct AdaptiveAvgPool2d : Module<AdaptiveAvgPool2d> {
-    PerAxis<2> output_size; // extents of the output
-    explicit AdaptiveAvgPool2d(PerAxis<2> size) : output_size(size) {}
+struct AdaptiveAvgPool2d : detail::AdaptivePoolLayer<AdaptiveAvgPool2d, 2> {
+    using AdaptivePoolLayer::AdaptivePoolLayer;
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::adaptive_avg_pool2d(x, output_size);
-    }
-    std::string extra_repr() const override {
-        return "output_size=" + detail::option_text(output_size);
     }
 };
 
@@ -7936,30 +7900,6 @@ XGRAD_HAS_BODIES_ELSEWHERE(nn_hpp)
 #    define XGRAD_IMPLEMENTATION
 #endif
 
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_ACTIVATION_MODULES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_ACTIVATION_MODULES_IPP
-
-// ======== xgrad/impl/nn/activation_modules.ipp
-// Bodies of activation_modules.hpp.
-
-namespace xgrad::nn {
-
-XGRAD_FUNCTION Dropout::Dropout(double probability) : p(probability) {
-    if (!(p >= 0 && p <= 1))
-        xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
-}
-
-XGRAD_FUNCTION Dropout2d::Dropout2d(double probability) : p(probability) {
-    if (!(p >= 0 && p <= 1))
-        xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
-}
-
-XGRAD_FUNCTION std::string Flatten::extra_repr() const {
-    return "first=" + std::to_string(first) + ", last=" + std::to_string(last);
-}
-
-} // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_ACTIVATION_MODULES_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_ANY_MODULE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_NN_ANY_MODULE_IPP
 
@@ -8288,22 +8228,6 @@ XGRAD_FUNCTION LoadReport AnyModule::load_state_dict(StateDict const& state, boo
 
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_ANY_MODULE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_ATTENTION_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_ATTENTION_IPP
-
-// ======== xgrad/impl/nn/attention.ipp
-// Bodies of attention.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
-    auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)),
-               j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
-    return unsqueeze(i, 1) >= j;
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_ATTENTION_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_BACKWARD_HOOKS_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_NN_BACKWARD_HOOKS_IPP
 
@@ -8568,29 +8492,11 @@ XGRAD_FUNCTION void call_with_hooks(AnyModule& m, ModuleCall& call) {
 
 } // namespace xgrad::nn::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_BACKWARD_HOOKS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_LINES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_LINES_IPP
-
-// ======== xgrad/impl/nn/convolution_lines.ipp
-// Bodies of convolution_lines.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION std::size_t Tile::rows_of(Phase const& phase) const {
-    return phase.count > row ? std::min(rows, phase.count - row) : 0;
-}
-
-XGRAD_FUNCTION std::size_t Tile::columns_of(Phase const& phase) const {
-    return phase.count > column ? std::min(columns, phase.count - column) : 0;
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_LINES_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
 
 // ======== xgrad/impl/nn/convolution_plan.ipp
-// Bodies of convolution_plan.hpp.
+// Bodies of convolution_plan.hpp and pooling_windows.hpp.
 
 namespace xgrad::nn::detail {
 
@@ -8676,232 +8582,6 @@ XGRAD_FUNCTION TileSize tile_size(
                        std::clamp(positions / (least + rows.furthest), min_columns, all_columns))};
 }
 
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_EMBEDDING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_EMBEDDING_IPP
-
-// ======== xgrad/impl/nn/embedding.ipp
-// Bodies of embedding.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION std::int64_t padding_row(
-    std::string_view name, std::optional<std::int64_t> index, std::size_t count) {
-    auto const n = static_cast<std::int64_t>(count);
-    if (index && (*index < -n || *index >= n))
-        xgrad::detail::fail<IndexError>(
-            name, ": padding_idx ", *index, " must be within ", n, " rows");
-    return !index ? -1 : *index < 0 ? *index + n : *index;
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_EMBEDDING_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP
-
-// ======== xgrad/impl/nn/functional.ipp
-// Bodies of functional.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff_t axis) {
-    auto const at = xgrad::detail::normalize_axis(name, axis, shape, shape.empty());
-    return shape.empty() ? Axes{} : Axes{static_cast<std::ptrdiff_t>(at)};
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_INITIALIZERS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_INITIALIZERS_IPP
-
-// ======== xgrad/impl/nn/initializers.ipp
-// Bodies of initializers.hpp.
-
-namespace xgrad::nn::init {
-
-XGRAD_FUNCTION double calculate_gain(
-    Choice<Nonlinearity> nonlinearity, std::optional<double> param) {
-    double const slope = param.value_or(0.01);
-    switch (nonlinearity) {
-    case Nonlinearity::tanh:
-        return 5. / 3;
-    case Nonlinearity::relu:
-        return std::numbers::sqrt2;
-    case Nonlinearity::leaky_relu:
-        return std::sqrt(2 / (1 + slope * slope));
-    case Nonlinearity::selu:
-        return 0.75;
-    default:
-        return 1;
-    }
-}
-
-} // namespace xgrad::nn::init
-
-namespace xgrad::nn::init::detail {
-
-XGRAD_FUNCTION Fans fans(std::string_view name, Shape const& shape) {
-    if (shape.size() < 2)
-        xgrad::detail::fail<ShapeError>(name,
-            ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of "
-            "shape ",
-            shape);
-    double field = 1;
-    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
-    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
-}
-
-} // namespace xgrad::nn::init::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_INITIALIZERS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_LIVE_MODULES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_LIVE_MODULES_IPP
-
-// ======== xgrad/impl/nn/live_modules.ipp
-// Bodies of live_modules.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION void LiveModules::move(AnyModule const* from, AnyModule const* to) noexcept {
-    std::lock_guard const lock(mutex_);
-    auto entry = all_.extract(from);
-    if (!entry) return; // moved from before
-    entry.value() = to;
-    all_.insert(std::move(entry));
-}
-
-XGRAD_FUNCTION AnyModule const* LiveModules::first_in(std::uintptr_t begin, std::uintptr_t end) {
-    std::lock_guard const lock(mutex_);
-    auto const found = all_.lower_bound(reinterpret_cast<AnyModule const*>(begin));
-    return found != all_.end() && reinterpret_cast<std::uintptr_t>(*found) < end ? *found : nullptr;
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_LIVE_MODULES_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_LOAD_REPORT_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_LOAD_REPORT_IPP
-
-// ======== xgrad/impl/nn/load_report.ipp
-// Bodies of load_report.hpp.
-
-namespace xgrad::nn {
-
-XGRAD_FUNCTION bool LoadReport::complete() const noexcept {
-    return missing.empty() && unexpected.empty() && mismatched.empty();
-}
-
-XGRAD_FUNCTION std::string LoadReport::message(std::string_view module_class) const {
-    std::string text = "Error(s) in loading state_dict for " + std::string(module_class) + ":";
-    auto const list = [&](char const* what, std::vector<std::string> const& names) {
-        for (auto const& name : names) {
-            if (name == names.front())
-                text.append("\n\t").append(what).append(" key(s) in state_dict: ");
-            else text += ", ";
-            text += '"' + name + '"';
-        }
-    };
-    list("Missing", missing);
-    list("Unexpected", unexpected);
-    for (auto const& name : mismatched) text += "\n\t" + name;
-    return text;
-}
-
-} // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_LOAD_REPORT_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_HOOKS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_HOOKS_IPP
-
-// ======== xgrad/impl/nn/module_hooks.ipp
-// Bodies of module_hooks.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION bool ModuleCall::begin(xgrad::detail::Identity hook, bool always) {
-    if (failed && !always) return false;
-    for (auto const other : called_)
-        if (other == hook) return false;
-    if (always) called_.push_back(hook);
-    return true;
-}
-
-XGRAD_FUNCTION bool ModuleHooks::any() const {
-    return forward_pre.any() || forward.any() || backward_pre.any() || backward.any();
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_HOOKS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_TEXT_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_TEXT_IPP
-
-// ======== xgrad/impl/nn/module_text.ipp
-// Bodies of module_text.hpp.
-
-namespace xgrad::nn {
-
-XGRAD_FUNCTION void AnyModule::print(std::string const& indent, std::string& out) const {
-    out += std::string(kind()) + "(" + extra_repr();
-    bool has_children = false;
-    for (auto const& m : members_) {
-        if (m.kind != Kind::module) continue;
-        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
-        out += "\n" + indent + "  (" + m.name + "): ";
-        module_of(m).print(indent + "  ", out);
-    }
-    out += has_children ? "\n" + indent + ")" : ")";
-    if (auto const n = parameter_count())
-        out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
-}
-
-} // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_TEXT_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_NORMALIZATION_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_NORMALIZATION_IPP
-
-// ======== xgrad/impl/nn/normalization.ipp
-// Bodies of normalization.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape) {
-    if (shape.size() < 2)
-        xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(),
-            "D input), not of shape ", shape);
-    std::size_t positions = 1;
-    for (std::size_t d = 2; d < shape.size(); ++d) positions *= shape[d];
-    return {.samples = shape[0], .groups = shape[1], .positions = positions};
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_NORMALIZATION_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_IPP
-
-// ======== xgrad/impl/nn/pooling.ipp
-// Bodies of pooling.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION std::vector<std::int64_t> columns_in_turn(Windows const& w) {
-    std::vector<std::int64_t> all;
-    for (std::size_t turn = 0, most = 1; turn < most; ++turn)
-        for (auto const& c : w.columns) {
-            std::size_t const count = (c.stop - c.start + c.step - 1) / c.step;
-            most = std::max(most, count);
-            all.push_back(static_cast<std::int64_t>(c.start + std::min(turn, count - 1) * c.step));
-        }
-    return all;
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_WINDOWS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_WINDOWS_IPP
-
-// ======== xgrad/impl/nn/pooling_windows.ipp
-// Bodies of pooling_windows.hpp.
-
-namespace xgrad::nn::detail {
-
 XGRAD_FUNCTION Shape Windows::pooled(Shape shape) const {
     shape.back() = columns.size();
     if (axes == 2) shape[shape.size() - 2] = rows.size();
@@ -8959,14 +8639,90 @@ XGRAD_FUNCTION std::vector<AxisWindow> adaptive_windows(std::size_t extent, std:
 }
 
 } // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_WINDOWS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_STANDARDIZE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_STANDARDIZE_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_MODULES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_MODULES_IPP
 
-// ======== xgrad/impl/nn/standardize.ipp
-// Bodies of standardize.hpp.
+// ======== xgrad/impl/nn/modules.ipp
+// Bodies of activation_modules.hpp, attention.hpp, convolution_lines.hpp, embedding.hpp,
+// functional.hpp, initializers.hpp, live_modules.hpp, load_report.hpp, module_hooks.hpp,
+// module_text.hpp, normalization.hpp, pooling.hpp and standardize.hpp.
 
 namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
+    auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)),
+               j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
+    return unsqueeze(i, 1) >= j;
+}
+
+XGRAD_FUNCTION std::size_t Tile::rows_of(Phase const& phase) const {
+    return phase.count > row ? std::min(rows, phase.count - row) : 0;
+}
+
+XGRAD_FUNCTION std::size_t Tile::columns_of(Phase const& phase) const {
+    return phase.count > column ? std::min(columns, phase.count - column) : 0;
+}
+
+XGRAD_FUNCTION std::int64_t padding_row(
+    std::string_view name, std::optional<std::int64_t> index, std::size_t count) {
+    auto const n = static_cast<std::int64_t>(count);
+    if (index && (*index < -n || *index >= n))
+        xgrad::detail::fail<IndexError>(
+            name, ": padding_idx ", *index, " must be within ", n, " rows");
+    return !index ? -1 : *index < 0 ? *index + n : *index;
+}
+
+XGRAD_FUNCTION Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff_t axis) {
+    auto const at = xgrad::detail::normalize_axis(name, axis, shape, shape.empty());
+    return shape.empty() ? Axes{} : Axes{static_cast<std::ptrdiff_t>(at)};
+}
+
+XGRAD_FUNCTION void LiveModules::move(AnyModule const* from, AnyModule const* to) noexcept {
+    std::lock_guard const lock(mutex_);
+    auto entry = all_.extract(from);
+    if (!entry) return; // moved from before
+    entry.value() = to;
+    all_.insert(std::move(entry));
+}
+
+XGRAD_FUNCTION AnyModule const* LiveModules::first_in(std::uintptr_t begin, std::uintptr_t end) {
+    std::lock_guard const lock(mutex_);
+    auto const found = all_.lower_bound(reinterpret_cast<AnyModule const*>(begin));
+    return found != all_.end() && reinterpret_cast<std::uintptr_t>(*found) < end ? *found : nullptr;
+}
+
+XGRAD_FUNCTION bool ModuleCall::begin(xgrad::detail::Identity hook, bool always) {
+    if (failed && !always) return false;
+    for (auto const other : called_)
+        if (other == hook) return false;
+    if (always) called_.push_back(hook);
+    return true;
+}
+
+XGRAD_FUNCTION bool ModuleHooks::any() const {
+    return forward_pre.any() || forward.any() || backward_pre.any() || backward.any();
+}
+
+XGRAD_FUNCTION StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape) {
+    if (shape.size() < 2)
+        xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(),
+            "D input), not of shape ", shape);
+    std::size_t positions = 1;
+    for (std::size_t d = 2; d < shape.size(); ++d) positions *= shape[d];
+    return {.samples = shape[0], .groups = shape[1], .positions = positions};
+}
+
+XGRAD_FUNCTION std::vector<std::int64_t> columns_in_turn(Windows const& w) {
+    std::vector<std::int64_t> all;
+    for (std::size_t turn = 0, most = 1; turn < most; ++turn)
+        for (auto const& c : w.columns) {
+            std::size_t const count = (c.stop - c.start + c.step - 1) / c.step;
+            most = std::max(most, count);
+            all.push_back(static_cast<std::int64_t>(c.start + std::min(turn, count - 1) * c.step));
+        }
+    return all;
+}
 
 XGRAD_FUNCTION double StandardizeGeometry::count() const {
     return static_cast<double>(channels * positions) *
@@ -8974,7 +8730,95 @@ XGRAD_FUNCTION double StandardizeGeometry::count() const {
 }
 
 } // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_STANDARDIZE_IPP
+
+namespace xgrad::nn::init::detail {
+
+XGRAD_FUNCTION Fans fans(std::string_view name, Shape const& shape) {
+    if (shape.size() < 2)
+        xgrad::detail::fail<ShapeError>(name,
+            ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of "
+            "shape ",
+            shape);
+    double field = 1;
+    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
+    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
+}
+
+} // namespace xgrad::nn::init::detail
+
+namespace xgrad::nn {
+
+XGRAD_FUNCTION Dropout::Dropout(double probability) : p(probability) {
+    if (!(p >= 0 && p <= 1))
+        xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
+}
+
+XGRAD_FUNCTION Dropout2d::Dropout2d(double probability) : p(probability) {
+    if (!(p >= 0 && p <= 1))
+        xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
+}
+
+XGRAD_FUNCTION std::string Flatten::extra_repr() const {
+    return "first=" + std::to_string(first) + ", last=" + std::to_string(last);
+}
+
+XGRAD_FUNCTION bool LoadReport::complete() const noexcept {
+    return missing.empty() && unexpected.empty() && mismatched.empty();
+}
+
+XGRAD_FUNCTION std::string LoadReport::message(std::string_view module_class) const {
+    std::string text = "Error(s) in loading state_dict for " + std::string(module_class) + ":";
+    auto const list = [&](char const* what, std::vector<std::string> const& names) {
+        for (auto const& name : names) {
+            if (name == names.front())
+                text.append("\n\t").append(what).append(" key(s) in state_dict: ");
+            else text += ", ";
+            text += '"' + name + '"';
+        }
+    };
+    list("Missing", missing);
+    list("Unexpected", unexpected);
+    for (auto const& name : mismatched) text += "\n\t" + name;
+    return text;
+}
+
+XGRAD_FUNCTION void AnyModule::print(std::string const& indent, std::string& out) const {
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count())
+        out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+} // namespace xgrad::nn
+
+namespace xgrad::nn::init {
+
+XGRAD_FUNCTION double calculate_gain(
+    Choice<Nonlinearity> nonlinearity, std::optional<double> param) {
+    double const slope = param.value_or(0.01);
+    switch (nonlinearity) {
+    case Nonlinearity::tanh:
+        return 5. / 3;
+    case Nonlinearity::relu:
+        return std::numbers::sqrt2;
+    case Nonlinearity::leaky_relu:
+        return std::sqrt(2 / (1 + slope * slope));
+    case Nonlinearity::selu:
+        return 0.75;
+    default:
+        return 1;
+    }
+}
+
+} // namespace xgrad::nn::init
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_MODULES_IPP
 #ifdef XGRAD_SEPARATE_COMPILATION
 
 // ======== xgrad/impl/nn/instances.inc

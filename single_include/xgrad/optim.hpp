@@ -1646,73 +1646,6 @@ XGRAD_HAS_BODIES_ELSEWHERE(optim_hpp)
 #    define XGRAD_IMPLEMENTATION
 #endif
 
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_ADAGRAD_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_ADAGRAD_IPP
-
-// ======== xgrad/impl/optim/adagrad.ipp
-// Bodies of adagrad.hpp.
-
-namespace xgrad::optim::detail {
-
-XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
-    check_not_negative("learning rate", o.lr);
-    check_not_negative("lr_decay value", o.lr_decay);
-    check_not_negative("weight_decay value", o.weight_decay);
-    check_not_negative("initial_accumulator_value value", o.initial_accumulator_value);
-    check_not_negative("epsilon value", o.eps);
-}
-
-} // namespace xgrad::optim::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_ADAGRAD_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_CLIP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_CLIP_IPP
-
-// ======== xgrad/impl/optim/clip.ipp
-// Bodies of clip.hpp.
-
-namespace xgrad::optim {
-
-XGRAD_FUNCTION double clip_grad_norm_(
-    std::vector<AnyTensor> const& parameters, double max_norm, double p, bool error_if_nonfinite) {
-    if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
-    bool const largest = p == std::numeric_limits<double>::infinity();
-    double total = 0;
-    std::vector<AnyTensor> gradients;
-    for (auto const& t : parameters)
-        if (t.impl().grad) gradients.emplace_back(t.impl().grad);
-    for (auto const& g : gradients) {
-        double const one = xgrad::detail::sum_of_powers(g, p);
-        if (!largest) total += one;
-        else total = one > total || one != one ? one : total;
-    }
-    if (!largest) total = p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
-    if (error_if_nonfinite && !xgrad::detail::is_finite(total))
-        xgrad::detail::fail(
-            "The total norm of the gradients is non-finite, so it cannot be clipped");
-    double const factor = max_norm / (total + 1e-6);
-    if (factor >= 1) return total;
-    for (auto const& g : gradients) xgrad::detail::check_in_place(g, "clip_grad_norm_", false);
-    for (auto const& g : gradients) {
-        g.impl().array.storage->bump();
-        g.impl().type->multiply_in_place(g, factor);
-    }
-    return total;
-}
-
-XGRAD_FUNCTION void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound) {
-    if (!(bound >= 0)) xgrad::detail::fail("clip_grad_value_: the bound must not be negative");
-    NoGradGuard const off;
-    for (auto const& t : parameters)
-        if (t.impl().grad)
-            xgrad::detail::with_type(
-                AnyTensor(t.impl().grad), [&]<Scalar T>(Tensor<T> const& gradient) {
-                    if constexpr (Differentiable<T>)
-                        detail::as_real(gradient).clamp_(-bound, bound);
-                });
-}
-
-} // namespace xgrad::optim
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_CLIP_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LBFGS_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LBFGS_IPP
 
@@ -1788,7 +1721,7 @@ XGRAD_FUNCTION AnyTensor LBFGS::vector_tensor(Vector const& v) {
 XGRAD_FUNCTION auto LBFGS::vector_in(StateDict const& state, std::string const& name) const
     -> Vector {
     std::size_t n = 0;
-    for (auto const& p : parameters_) n += xgrad::numel(detail::real_shape(p));
+    for (auto const& p : parameters_) n += xgrad::detail::count_reals(p);
     auto const* const t = state.find(name);
     if (!t || !t->defined() || t->dtype() != DType::float64 || t->dim() != 1 ||
         (t->numel() != n && t->numel() != 0))
@@ -1817,31 +1750,19 @@ XGRAD_FUNCTION auto LBFGS::gathered(bool gradients) const -> Vector {
     Vector all;
     for (auto const& p : parameters_) {
         auto const source = gradients ? AnyTensor(p.impl().grad) : p;
-        if (!source.defined()) all.resize(all.size() + xgrad::numel(detail::real_shape(p)));
-        else
-            xgrad::detail::with_type(source, [&]<Scalar T>(Tensor<T> const& t) {
-                if constexpr (Differentiable<T>)
-                    for (auto const v : xgrad::detail::contiguous(detail::as_real(t).array_of()))
-                        all.push_back(static_cast<double>(v));
-            });
+        auto const begin = all.size();
+        all.resize(begin + xgrad::detail::count_reals(p));
+        if (source.defined()) xgrad::detail::read_reals(source, all.data() + begin);
     }
     return all;
 }
 
 XGRAD_FUNCTION void LBFGS::move(Vector const& x, double t, Vector const& d) const {
-    std::size_t i = 0;
-    for (auto const& p : parameters_) {
-        p.impl().array.storage->bump();
-        xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
-            if constexpr (Differentiable<T>) {
-                auto const values = detail::as_real(parameter);
-                xgrad::detail::Array<precision_of<T>> fresh(values.shape());
-                for (auto& v : fresh)
-                    v = static_cast<precision_of<T>>(t == 0 ? x[i] : x[i] + t * d[i]), ++i;
-                xgrad::detail::copy_elements(values.array_of(), fresh);
-            }
-        });
-    }
+    Vector to = x;
+    if (t != 0) add(to, t, d);
+    auto const values = xgrad::detail::written_reals(parameters_, to.data());
+    for (std::size_t i = 0; i < values.size(); ++i)
+        xgrad::detail::overwrite(parameters_[i], values[i]);
 }
 
 XGRAD_FUNCTION void LBFGS::remember(Vector const& gradient) {
@@ -1927,13 +1848,64 @@ XGRAD_FUNCTION void LBFGS::iterate(double loss, std::function<double()> const& c
 
 } // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LBFGS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LINE_SEARCH_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LINE_SEARCH_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
 
-// ======== xgrad/impl/optim/line_search.ipp
-// Bodies of line_search.hpp.
+// ======== xgrad/impl/optim/optimizer.ipp
+// Bodies of optimizer.hpp, adagrad.hpp, clip.hpp, line_search.hpp, rmsprop.hpp and sgd.hpp.
 
 namespace xgrad::optim::detail {
+
+XGRAD_FUNCTION AnyTensor number_tensor(double v) {
+    return xgrad::detail::type_info<double>.filled(Shape{}, v);
+}
+
+XGRAD_FUNCTION double number_in(StateDict const& state, std::string const& name) {
+    auto const* const t = state.find(name);
+    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1)
+        fail("load_state_dict: there is no number '", name, "'");
+    return t->as<double>().item();
+}
+
+XGRAD_FUNCTION void check_parameters(
+    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all) {
+    if (fresh.empty()) fail("optimizer got an empty parameter list");
+    for (auto const& p : fresh) {
+        if (!p.defined())
+            xgrad::detail::fail_undefined(
+                "optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
+        if (!is_differentiable(p.dtype()))
+            fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
+        if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
+        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); }))
+            fail("optimizer: some parameters appear more than once, or in more than one parameter "
+                 "group");
+        all.push_back(p);
+    }
+}
+
+XGRAD_FUNCTION Shape real_shape(AnyTensor const& t) {
+    Shape shape = t.shape();
+    if (is_complex(t.dtype())) shape.push_back(2);
+    return shape;
+}
+
+XGRAD_FUNCTION void check_not_negative(char const* what, double v) {
+    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
+}
+
+XGRAD_FUNCTION void check_fraction(char const* what, double v) {
+    if (!(v >= 0 && v < 1))
+        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
+}
+
+XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("lr_decay value", o.lr_decay);
+    check_not_negative("weight_decay value", o.weight_decay);
+    check_not_negative("initial_accumulator_value value", o.initial_accumulator_value);
+    check_not_negative("epsilon value", o.eps);
+}
 
 XGRAD_FUNCTION double cubic_minimum(
     LinePoint const& p, LinePoint const& q, double low, double high) {
@@ -1945,13 +1917,23 @@ XGRAD_FUNCTION double cubic_minimum(
     return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
 }
 
-} // namespace xgrad::optim::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LINE_SEARCH_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
+XGRAD_FUNCTION void RMSpropRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("epsilon value", o.eps);
+    check_not_negative("momentum value", o.momentum);
+    check_not_negative("weight_decay value", o.weight_decay);
+    check_not_negative("alpha value", o.alpha);
+}
 
-// ======== xgrad/impl/optim/optimizer.ipp
-// Bodies of optimizer.hpp.
+XGRAD_FUNCTION void SGDRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("momentum", o.momentum);
+    check_not_negative("weight_decay", o.weight_decay);
+    if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
+        fail("Nesterov momentum requires a momentum and zero dampening");
+}
+
+} // namespace xgrad::optim::detail
 
 namespace xgrad::optim {
 
@@ -2023,73 +2005,47 @@ XGRAD_FUNCTION double Optimizer::initial_lr(std::size_t group) {
     return initial_lr_[group];
 }
 
-} // namespace xgrad::optim
-
-namespace xgrad::optim::detail {
-
-XGRAD_FUNCTION AnyTensor number_tensor(double v) {
-    return xgrad::detail::type_info<double>.filled(Shape{}, v);
-}
-
-XGRAD_FUNCTION double number_in(StateDict const& state, std::string const& name) {
-    auto const* const t = state.find(name);
-    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1)
-        fail("load_state_dict: there is no number '", name, "'");
-    return t->as<double>().item();
-}
-
-XGRAD_FUNCTION void check_parameters(
-    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all) {
-    if (fresh.empty()) fail("optimizer got an empty parameter list");
-    for (auto const& p : fresh) {
-        if (!p.defined())
-            xgrad::detail::fail_undefined(
-                "optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
-        if (!is_differentiable(p.dtype()))
-            fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
-        if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
-        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); }))
-            fail("optimizer: some parameters appear more than once, or in more than one parameter "
-                 "group");
-        all.push_back(p);
+XGRAD_FUNCTION double clip_grad_norm_(
+    std::vector<AnyTensor> const& parameters, double max_norm, double p, bool error_if_nonfinite) {
+    if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
+    bool const largest = p == std::numeric_limits<double>::infinity();
+    double total = 0;
+    std::vector<AnyTensor> gradients;
+    for (auto const& t : parameters)
+        if (t.impl().grad) gradients.emplace_back(t.impl().grad);
+    for (auto const& g : gradients) {
+        double const one = xgrad::detail::sum_of_powers(g, p);
+        if (!largest) total += one;
+        else total = one > total || one != one ? one : total;
     }
+    if (!largest) total = p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
+    if (error_if_nonfinite && !xgrad::detail::is_finite(total))
+        xgrad::detail::fail(
+            "The total norm of the gradients is non-finite, so it cannot be clipped");
+    double const factor = max_norm / (total + 1e-6);
+    if (factor >= 1) return total;
+    for (auto const& g : gradients) xgrad::detail::check_in_place(g, "clip_grad_norm_", false);
+    for (auto const& g : gradients) {
+        g.impl().array.storage->bump();
+        g.impl().type->multiply_in_place(g, factor);
+    }
+    return total;
 }
 
-XGRAD_FUNCTION Shape real_shape(AnyTensor const& t) {
-    Shape shape = t.shape();
-    if (is_complex(t.dtype())) shape.push_back(2);
-    return shape;
+XGRAD_FUNCTION void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound) {
+    if (!(bound >= 0)) xgrad::detail::fail("clip_grad_value_: the bound must not be negative");
+    NoGradGuard const off;
+    for (auto const& t : parameters)
+        if (t.impl().grad)
+            xgrad::detail::with_type(
+                AnyTensor(t.impl().grad), [&]<Scalar T>(Tensor<T> const& gradient) {
+                    if constexpr (Differentiable<T>)
+                        detail::as_real(gradient).clamp_(-bound, bound);
+                });
 }
 
-XGRAD_FUNCTION void check_not_negative(char const* what, double v) {
-    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
-}
-
-XGRAD_FUNCTION void check_fraction(char const* what, double v) {
-    if (!(v >= 0 && v < 1))
-        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
-}
-
-} // namespace xgrad::optim::detail
+} // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_RMSPROP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_RMSPROP_IPP
-
-// ======== xgrad/impl/optim/rmsprop.ipp
-// Bodies of rmsprop.hpp.
-
-namespace xgrad::optim::detail {
-
-XGRAD_FUNCTION void RMSpropRule::check(Options const& o) {
-    check_not_negative("learning rate", o.lr);
-    check_not_negative("epsilon value", o.eps);
-    check_not_negative("momentum value", o.momentum);
-    check_not_negative("weight_decay value", o.weight_decay);
-    check_not_negative("alpha value", o.alpha);
-}
-
-} // namespace xgrad::optim::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_RMSPROP_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SCHEDULE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SCHEDULE_IPP
 
@@ -2325,24 +2281,6 @@ XGRAD_FUNCTION bool ReduceLROnPlateau::improves(double v) const {
 
 } // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SCHEDULE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SGD_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SGD_IPP
-
-// ======== xgrad/impl/optim/sgd.ipp
-// Bodies of sgd.hpp.
-
-namespace xgrad::optim::detail {
-
-XGRAD_FUNCTION void SGDRule::check(Options const& o) {
-    check_not_negative("learning rate", o.lr);
-    check_not_negative("momentum", o.momentum);
-    check_not_negative("weight_decay", o.weight_decay);
-    if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
-        fail("Nesterov momentum requires a momentum and zero dampening");
-}
-
-} // namespace xgrad::optim::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SGD_IPP
 #ifdef XGRAD_SEPARATE_COMPILATION
 
 // ======== xgrad/impl/optim/instances.inc

@@ -2298,7 +2298,7 @@ XGRAD_HAS_BODIES_ELSEWHERE(package_hpp)
 #define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_ARCHIVE_IPP
 
 // ======== xgrad/impl/package/archive.ipp
-// Bodies of archive.hpp.
+// Bodies of archive.hpp and saved_record.hpp.
 
 namespace xgrad::package::detail {
 
@@ -2427,6 +2427,110 @@ XGRAD_FUNCTION void Archive::check_files() const {
         }
     for (auto const& [file, entry] : entries_)
         if (!known.contains(file)) fail_in(file, "the file belongs to no resource");
+}
+
+XGRAD_FUNCTION std::vector<std::string> files_of(ResourceKind kind, std::string const& base) {
+    switch (kind) {
+    case ResourceKind::module:
+        return {base + ".json", base + ".safetensors"};
+    case ResourceKind::tensor:
+    case ResourceKind::tensors:
+        return {base + ".safetensors"};
+    default:
+        return {base};
+    }
+}
+
+XGRAD_FUNCTION std::string base_of(
+    std::string_view by, std::string_view package, std::string_view resource) {
+    if (!is_dotted(package))
+        fail<PackageError>(by,
+            ": the name of a package is identifiers with dots between them, not '", package, "'");
+    bool good = !resource.empty() && resource != "." && resource != ".." &&
+                data::detail::utf8_until(resource) == resource.size();
+    for (char const c : resource)
+        good = good && static_cast<unsigned char>(c) >= 0x20 && c != '/' && c != '\\' && c != ':';
+    if (!good)
+        fail<PackageError>(
+            by, ": '", resource, "' cannot be the name of a resource, which is that of a file");
+    std::string base(package);
+    std::ranges::replace(base, '.', '/');
+    return base + '/' + std::string(resource);
+}
+
+XGRAD_FUNCTION bool is_within_any(std::string_view path, ModulePaths const& modules) {
+    if (modules.empty()) return false;
+    for (auto end = path.size(); end != path.npos;) {
+        if (modules.contains(path.substr(0, end))) return true;
+        end = end ? path.rfind('.', end - 1) : path.npos;
+    }
+    return modules.contains("");
+}
+
+XGRAD_FUNCTION ModuleRecord record_of(nn::AnyModule& m) {
+    ModuleRecord r;
+    r.kind = m.kind();
+    if (auto const* const container = dynamic_cast<nn::ModuleContainer const*>(&m)) {
+        r.type = "xgrad.nn." + std::string(container->container_kind());
+        r.dtype = container->container_dtype();
+    } else if (auto const* const generic = dynamic_cast<GenericModule const*>(&m)) {
+        r.type = generic->type();
+        r.dtype = generic->dtype();
+        r.arguments = generic->arguments();
+    } else if (auto const* const mock = dynamic_cast<Mock const*>(&m)) {
+        r.type = mock->name();
+        r.can_be_interned = false;
+    } else if (auto const* const entry = registry().find(m)) {
+        r.type = entry->name;
+        r.dtype = entry->dtype;
+        r.depends_on.assign(entry->depends_on.begin(), entry->depends_on.end());
+        if (entry->arguments) r.arguments = entry->arguments(m);
+        else r.can_be_interned = false;
+    }
+    for (auto const& [name, module] : m.named_children()) {
+        r.modules.push_back(record_of(*module));
+        r.modules.back().name = name;
+    }
+    return r;
+}
+
+XGRAD_FUNCTION std::optional<DType> dtype_named(std::string_view text) {
+    for (auto const t : {DType::boolean, DType::int64, DType::float32, DType::float64,
+             DType::complex64, DType::complex128})
+        if (name(t) == text) return t;
+    return {};
+}
+
+XGRAD_FUNCTION ModuleRecord record_from(
+    Json const& json, std::string const& file, std::string const& path) {
+    auto const where = path.empty() ? file : file + "." + path;
+    ModuleRecord r;
+    auto const* const members = json.get_if<Json::Object>();
+    if (!members) fail<data::FormatError>(where, ": here should be a module");
+    for (auto const& [key, value] : *members) {
+        if (key == "type") r.type = from_json<std::string>(value, where + ", type");
+        else if (key == "arguments") r.arguments = value;
+        else if (key == "dtype") {
+            r.dtype = dtype_named(from_json<std::string>(value, where + ", dtype"));
+            if (!r.dtype) fail<data::FormatError>(where, ": the dtype is not known");
+        } else if (key == "modules") {
+            auto const* const modules = value.get_if<Json::Object>();
+            if (!modules) fail<data::FormatError>(where, ": here should be the modules inside");
+            for (auto const& [name, module] : *modules) {
+                if (name.empty() || name.find('.') != name.npos)
+                    fail<data::FormatError>(where, ": no module can have the name '", name, "'");
+                auto inside = join(path, name);
+                if (inside.size() > max_path_bytes)
+                    fail<data::FormatError>(file, ": the path of a module has ", inside.size(),
+                        " bytes, which is more than ", max_path_bytes);
+                r.modules.push_back(record_from(module, file, inside));
+                r.modules.back().name = name;
+            }
+        } else fail<data::FormatError>(where, ": the key '", key, "' is not known");
+    }
+    if (!is_type_name(r.type))
+        fail<data::FormatError>(where, ": '", r.type, "' cannot be the name of a type");
+    return r;
 }
 
 } // namespace xgrad::package::detail
@@ -2623,7 +2727,7 @@ XGRAD_FUNCTION bool ModuleBuilder::has_arguments(nn::AnyModule& m, ModuleRecord 
 #define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_DEPENDENCIES_IPP
 
 // ======== xgrad/impl/package/dependencies.ipp
-// Bodies of dependencies.hpp.
+// Bodies of dependencies.hpp and names.hpp.
 
 namespace xgrad::package::detail {
 
@@ -2755,13 +2859,78 @@ XGRAD_FUNCTION std::string tree_of(std::vector<std::string> files, std::string c
     return text;
 }
 
+XGRAD_FUNCTION Glob::Glob(Patterns const& include, Patterns const& exclude, char separator) {
+    for (auto const& text : include) include_.emplace_back(text, separator);
+    for (auto const& text : exclude) exclude_.emplace_back(text, separator);
+}
+
+XGRAD_FUNCTION std::string Glob::text() const {
+    std::string all;
+    for (auto const& p : include_) all += (all.empty() ? "\"" : ", \"") + p.text() + '"';
+    return all;
+}
+
+XGRAD_FUNCTION bool Glob::any(std::vector<Pattern> const& patterns, std::string_view name) {
+    for (auto const& p : patterns)
+        if (p.matches(name)) return true;
+    return false;
+}
+
 } // namespace xgrad::package::detail
+
+namespace xgrad::package {
+
+XGRAD_FUNCTION Pattern::Pattern(std::string text, char separator)
+    : text_(std::move(text)), separator_(separator) {
+    segments_ = split(text_);
+    for (auto const segment : segments_) {
+        if (segment.empty())
+            detail::fail<PackageError>("the pattern '", text_, "' has an empty segment");
+        if (segment.find("**") != segment.npos && segment != "**")
+            detail::fail<PackageError>("the pattern '", text_, "': ** must be a whole segment");
+    }
+}
+
+XGRAD_FUNCTION auto Pattern::split(std::string_view s) const -> Segments {
+    Segments all;
+    detail::every_segment(s, separator_, [&](std::string_view segment) {
+        all.push_back(segment);
+        return true;
+    });
+    return all;
+}
+
+XGRAD_FUNCTION bool Pattern::matches(std::size_t i, Segments const& name, std::size_t j) const {
+    for (; i < segments_.size(); ++i, ++j) {
+        if (segments_[i] == "**") {
+            while (i + 1 < segments_.size() && segments_[i + 1] == "**") ++i;
+            for (; j <= name.size(); ++j)
+                if (matches(i + 1, name, j)) return true;
+            return false;
+        }
+        if (j == name.size() || !matches_segment(segments_[i], name[j])) return false;
+    }
+    return j == name.size();
+}
+
+XGRAD_FUNCTION bool Pattern::matches_segment(std::string_view pattern, std::string_view text) {
+    std::size_t p = 0, t = 0, star = pattern.npos, taken = 0;
+    while (t < text.size()) {
+        if (p < pattern.size() && pattern[p] == '*') star = p++, taken = t;
+        else if (p < pattern.size() && pattern[p] == text[t]) ++p, ++t;
+        else if (star != pattern.npos) p = star + 1, t = ++taken;
+        else return false;
+    }
+    return pattern.find_first_not_of('*', p) == pattern.npos;
+}
+
+} // namespace xgrad::package
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_DEPENDENCIES_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
 
 // ======== xgrad/impl/package/exporter.ipp
-// Bodies of exporter.hpp.
+// Bodies of exporter.hpp and importer.hpp.
 
 namespace xgrad::package {
 
@@ -3011,16 +3180,6 @@ XGRAD_FUNCTION Json PackageExporter::to_json(
     return json;
 }
 
-} // namespace xgrad::package
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_IMPORTER_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_IMPORTER_IPP
-
-// ======== xgrad/impl/package/importer.ipp
-// Bodies of importer.hpp.
-
-namespace xgrad::package {
-
 XGRAD_FUNCTION AnyTensor PackageImporter::load_tensor(
     std::string_view package, std::string_view resource) const {
     auto const& r =
@@ -3098,221 +3257,12 @@ XGRAD_FUNCTION void PackageImporter::check_externals(std::string const& resource
 }
 
 } // namespace xgrad::package
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_IMPORTER_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYER_ARGUMENTS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYER_ARGUMENTS_IPP
-
-// ======== xgrad/impl/package/layer_arguments.ipp
-// Bodies of layer_arguments.hpp.
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool) {
-    return (extent(in1) * extent(in2) + 1) * extent(out);
-}
-
-XGRAD_FUNCTION double size_of_batch_norm(std::size_t features, nn::BatchNormOptions const& o) {
-    return (2. * o.affine + 2. * o.track_running_stats) * extent(features) + 1;
-}
-
-XGRAD_FUNCTION double size_of_shape(Shape const& shape) {
-    double size = 1;
-    for (auto const n : shape) size *= extent(n);
-    return size;
-}
-
-XGRAD_FUNCTION double size_of_attention(
-    std::size_t embed, std::size_t, nn::MultiheadAttentionOptions const& o) {
-    auto const of = [embed](std::size_t dim) { return extent(dim ? dim : embed); };
-    return extent(embed) * (2 * extent(embed) + of(o.kdim) + of(o.vdim) + 4);
-}
-
-XGRAD_FUNCTION double size_of_encoder_layer(
-    std::size_t d_model, std::size_t nhead, nn::TransformerEncoderLayerOptions const& o) {
-    return size_of_attention(d_model, nhead, {}) +
-           extent(d_model) * (2 * extent(o.dim_feedforward) + 5) + extent(o.dim_feedforward);
-}
-
-XGRAD_FUNCTION double size_of_encoder(std::size_t d_model, std::size_t nhead,
-    nn::TransformerEncoderLayerOptions const& o, std::size_t num_layers, std::optional<double>) {
-    return extent(num_layers) * size_of_encoder_layer(d_model, nhead, o) + 2 * extent(d_model);
-}
-
-XGRAD_FUNCTION double size_of_shapes(std::vector<Shape> const& shapes) {
-    double size = 0;
-    for (auto const& shape : shapes) size += size_of_shape(shape);
-    return size;
-}
-XGRAD_FUNCTION double size_of_weighted_bce(nn::Reduction, std::optional<Shape> const& weight) {
-    return weight ? size_of_shape(*weight) : 0;
-}
-XGRAD_FUNCTION double size_of_weighted_binary_cross_entropy(
-    nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
-    return (weight ? size_of_shape(*weight) : 0) + (pos_weight ? size_of_shape(*pos_weight) : 0);
-}
-
-} // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYER_ARGUMENTS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYERS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYERS_IPP
-
-// ======== xgrad/impl/package/layers.ipp
-// Bodies of layers.hpp.
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION Registry& registry() {
-    [[maybe_unused]] static bool const added = (add_layers(Registry::program()), true);
-    return Registry::program();
-}
-
-XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> make_container(
-    std::string_view name, std::optional<DType> dtype) {
-    if (name == "xgrad.nn.ModuleList" && !dtype)
-        return std::make_unique<nn::ModuleList<nn::AnyModule>>();
-    if (name != "xgrad.nn.Sequential" || !dtype) return nullptr;
-    switch (*dtype) {
-    case DType::float32:
-        return std::make_unique<nn::Sequential<float>>();
-    case DType::float64:
-        return std::make_unique<nn::Sequential<double>>();
-    case DType::complex64:
-        return std::make_unique<nn::Sequential<std::complex<float>>>();
-    case DType::complex128:
-        return std::make_unique<nn::Sequential<std::complex<double>>>();
-    default:
-        return nullptr;
-    }
-}
-
-} // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYERS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_NAMES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_NAMES_IPP
-
-// ======== xgrad/impl/package/names.ipp
-// Bodies of names.hpp.
-
-namespace xgrad::package {
-
-XGRAD_FUNCTION Pattern::Pattern(std::string text, char separator)
-    : text_(std::move(text)), separator_(separator) {
-    segments_ = split(text_);
-    for (auto const segment : segments_) {
-        if (segment.empty())
-            detail::fail<PackageError>("the pattern '", text_, "' has an empty segment");
-        if (segment.find("**") != segment.npos && segment != "**")
-            detail::fail<PackageError>("the pattern '", text_, "': ** must be a whole segment");
-    }
-}
-
-XGRAD_FUNCTION auto Pattern::split(std::string_view s) const -> Segments {
-    Segments all;
-    detail::every_segment(s, separator_, [&](std::string_view segment) {
-        all.push_back(segment);
-        return true;
-    });
-    return all;
-}
-
-XGRAD_FUNCTION bool Pattern::matches(std::size_t i, Segments const& name, std::size_t j) const {
-    for (; i < segments_.size(); ++i, ++j) {
-        if (segments_[i] == "**") {
-            while (i + 1 < segments_.size() && segments_[i + 1] == "**") ++i;
-            for (; j <= name.size(); ++j)
-                if (matches(i + 1, name, j)) return true;
-            return false;
-        }
-        if (j == name.size() || !matches_segment(segments_[i], name[j])) return false;
-    }
-    return j == name.size();
-}
-
-XGRAD_FUNCTION bool Pattern::matches_segment(std::string_view pattern, std::string_view text) {
-    std::size_t p = 0, t = 0, star = pattern.npos, taken = 0;
-    while (t < text.size()) {
-        if (p < pattern.size() && pattern[p] == '*') star = p++, taken = t;
-        else if (p < pattern.size() && pattern[p] == text[t]) ++p, ++t;
-        else if (star != pattern.npos) p = star + 1, t = ++taken;
-        else return false;
-    }
-    return pattern.find_first_not_of('*', p) == pattern.npos;
-}
-
-} // namespace xgrad::package
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION Glob::Glob(Patterns const& include, Patterns const& exclude, char separator) {
-    for (auto const& text : include) include_.emplace_back(text, separator);
-    for (auto const& text : exclude) exclude_.emplace_back(text, separator);
-}
-
-XGRAD_FUNCTION std::string Glob::text() const {
-    std::string all;
-    for (auto const& p : include_) all += (all.empty() ? "\"" : ", \"") + p.text() + '"';
-    return all;
-}
-
-XGRAD_FUNCTION bool Glob::any(std::vector<Pattern> const& patterns, std::string_view name) {
-    for (auto const& p : patterns)
-        if (p.matches(name)) return true;
-    return false;
-}
-
-} // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_NAMES_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_PROVIDED_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_PROVIDED_IPP
-
-// ======== xgrad/impl/package/provided.ipp
-// Bodies of provided.hpp.
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> Provided::make(
-    std::string const& name, std::string const& where) const {
-    if (auto const at = entries_.find(name); at != entries_.end()) {
-        if (!at->second.make)
-            fail<PackageError>(where, ": what is provided as '", name, "' is no module");
-        if (auto made = at->second.make()) return made;
-        fail<PackageError>(where, ": the factory of '", name, "' returned no module");
-    }
-    return type_named(name)->make(Json::Object(), where, 0);
-}
-
-XGRAD_FUNCTION TypeEntry const* Provided::type_of(nn::AnyModule const& m) const {
-    for (auto const& [name, e] : entries_)
-        if (e.type && e.type->is_type_of(m)) return &*e.type;
-    return registry().find(m);
-}
-
-XGRAD_FUNCTION auto Provided::find_call(nn::AnyModule const& m,
-    std::type_info const& signature) const -> nn::ModuleContainer::AnyFunction {
-    for (auto const& [name, e] : entries_)
-        if (e.type && e.type->is_type_of(m))
-            if (auto const call = e.type->call(signature)) return call;
-    return registry().find_call(m, signature);
-}
-
-XGRAD_FUNCTION void Provided::check(std::string const& name) {
-    if (!is_dotted(name))
-        fail<PackageError>(
-            "PackageImporter: '", name, "' cannot be the name of something external");
-}
-
-XGRAD_FUNCTION TypeEntry const* Provided::type_named(std::string const& name) {
-    auto const* const e = registry().find(name, {});
-    return e && e->make && e->without_arguments ? e : nullptr;
-}
-
-} // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_PROVIDED_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_REGISTRY_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_REGISTRY_IPP
 
 // ======== xgrad/impl/package/registry.ipp
-// Bodies of registry.hpp.
+// Bodies of registry.hpp, provided.hpp, layers.hpp and layer_arguments.hpp.
 
 namespace xgrad::package::detail {
 
@@ -3371,122 +3321,112 @@ XGRAD_FUNCTION bool Registry::knows(std::string_view name) const {
     return false;
 }
 
+XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> Provided::make(
+    std::string const& name, std::string const& where) const {
+    if (auto const at = entries_.find(name); at != entries_.end()) {
+        if (!at->second.make)
+            fail<PackageError>(where, ": what is provided as '", name, "' is no module");
+        if (auto made = at->second.make()) return made;
+        fail<PackageError>(where, ": the factory of '", name, "' returned no module");
+    }
+    return type_named(name)->make(Json::Object(), where, 0);
+}
+
+XGRAD_FUNCTION TypeEntry const* Provided::type_of(nn::AnyModule const& m) const {
+    for (auto const& [name, e] : entries_)
+        if (e.type && e.type->is_type_of(m)) return &*e.type;
+    return registry().find(m);
+}
+
+XGRAD_FUNCTION auto Provided::find_call(nn::AnyModule const& m,
+    std::type_info const& signature) const -> nn::ModuleContainer::AnyFunction {
+    for (auto const& [name, e] : entries_)
+        if (e.type && e.type->is_type_of(m))
+            if (auto const call = e.type->call(signature)) return call;
+    return registry().find_call(m, signature);
+}
+
+XGRAD_FUNCTION void Provided::check(std::string const& name) {
+    if (!is_dotted(name))
+        fail<PackageError>(
+            "PackageImporter: '", name, "' cannot be the name of something external");
+}
+
+XGRAD_FUNCTION TypeEntry const* Provided::type_named(std::string const& name) {
+    auto const* const e = registry().find(name, {});
+    return e && e->make && e->without_arguments ? e : nullptr;
+}
+
+XGRAD_FUNCTION Registry& registry() {
+    [[maybe_unused]] static bool const added = (add_layers(Registry::program()), true);
+    return Registry::program();
+}
+
+XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> make_container(
+    std::string_view name, std::optional<DType> dtype) {
+    if (name == "xgrad.nn.ModuleList" && !dtype)
+        return std::make_unique<nn::ModuleList<nn::AnyModule>>();
+    if (name != "xgrad.nn.Sequential" || !dtype) return nullptr;
+    switch (*dtype) {
+    case DType::float32:
+        return std::make_unique<nn::Sequential<float>>();
+    case DType::float64:
+        return std::make_unique<nn::Sequential<double>>();
+    case DType::complex64:
+        return std::make_unique<nn::Sequential<std::complex<float>>>();
+    case DType::complex128:
+        return std::make_unique<nn::Sequential<std::complex<double>>>();
+    default:
+        return nullptr;
+    }
+}
+
+XGRAD_FUNCTION double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool) {
+    return (extent(in1) * extent(in2) + 1) * extent(out);
+}
+
+XGRAD_FUNCTION double size_of_batch_norm(std::size_t features, nn::BatchNormOptions const& o) {
+    return (2. * o.affine + 2. * o.track_running_stats) * extent(features) + 1;
+}
+
+XGRAD_FUNCTION double size_of_shape(Shape const& shape) {
+    double size = 1;
+    for (auto const n : shape) size *= extent(n);
+    return size;
+}
+
+XGRAD_FUNCTION double size_of_attention(
+    std::size_t embed, std::size_t, nn::MultiheadAttentionOptions const& o) {
+    auto const of = [embed](std::size_t dim) { return extent(dim ? dim : embed); };
+    return extent(embed) * (2 * extent(embed) + of(o.kdim) + of(o.vdim) + 4);
+}
+
+XGRAD_FUNCTION double size_of_encoder_layer(
+    std::size_t d_model, std::size_t nhead, nn::TransformerEncoderLayerOptions const& o) {
+    return size_of_attention(d_model, nhead, {}) +
+           extent(d_model) * (2 * extent(o.dim_feedforward) + 5) + extent(o.dim_feedforward);
+}
+
+XGRAD_FUNCTION double size_of_encoder(std::size_t d_model, std::size_t nhead,
+    nn::TransformerEncoderLayerOptions const& o, std::size_t num_layers, std::optional<double>) {
+    return extent(num_layers) * size_of_encoder_layer(d_model, nhead, o) + 2 * extent(d_model);
+}
+
+XGRAD_FUNCTION double size_of_shapes(std::vector<Shape> const& shapes) {
+    double size = 0;
+    for (auto const& shape : shapes) size += size_of_shape(shape);
+    return size;
+}
+XGRAD_FUNCTION double size_of_weighted_bce(nn::Reduction, std::optional<Shape> const& weight) {
+    return weight ? size_of_shape(*weight) : 0;
+}
+XGRAD_FUNCTION double size_of_weighted_binary_cross_entropy(
+    nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
+    return (weight ? size_of_shape(*weight) : 0) + (pos_weight ? size_of_shape(*pos_weight) : 0);
+}
+
 } // namespace xgrad::package::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_REGISTRY_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
-
-// ======== xgrad/impl/package/saved_record.ipp
-// Bodies of saved_record.hpp.
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION std::vector<std::string> files_of(ResourceKind kind, std::string const& base) {
-    switch (kind) {
-    case ResourceKind::module:
-        return {base + ".json", base + ".safetensors"};
-    case ResourceKind::tensor:
-    case ResourceKind::tensors:
-        return {base + ".safetensors"};
-    default:
-        return {base};
-    }
-}
-
-XGRAD_FUNCTION std::string base_of(
-    std::string_view by, std::string_view package, std::string_view resource) {
-    if (!is_dotted(package))
-        fail<PackageError>(by,
-            ": the name of a package is identifiers with dots between them, not '", package, "'");
-    bool good = !resource.empty() && resource != "." && resource != ".." &&
-                data::detail::utf8_until(resource) == resource.size();
-    for (char const c : resource)
-        good = good && static_cast<unsigned char>(c) >= 0x20 && c != '/' && c != '\\' && c != ':';
-    if (!good)
-        fail<PackageError>(
-            by, ": '", resource, "' cannot be the name of a resource, which is that of a file");
-    std::string base(package);
-    std::ranges::replace(base, '.', '/');
-    return base + '/' + std::string(resource);
-}
-
-XGRAD_FUNCTION bool is_within_any(std::string_view path, ModulePaths const& modules) {
-    if (modules.empty()) return false;
-    for (auto end = path.size(); end != path.npos;) {
-        if (modules.contains(path.substr(0, end))) return true;
-        end = end ? path.rfind('.', end - 1) : path.npos;
-    }
-    return modules.contains("");
-}
-
-XGRAD_FUNCTION ModuleRecord record_of(nn::AnyModule& m) {
-    ModuleRecord r;
-    r.kind = m.kind();
-    if (auto const* const container = dynamic_cast<nn::ModuleContainer const*>(&m)) {
-        r.type = "xgrad.nn." + std::string(container->container_kind());
-        r.dtype = container->container_dtype();
-    } else if (auto const* const generic = dynamic_cast<GenericModule const*>(&m)) {
-        r.type = generic->type();
-        r.dtype = generic->dtype();
-        r.arguments = generic->arguments();
-    } else if (auto const* const mock = dynamic_cast<Mock const*>(&m)) {
-        r.type = mock->name();
-        r.can_be_interned = false;
-    } else if (auto const* const entry = registry().find(m)) {
-        r.type = entry->name;
-        r.dtype = entry->dtype;
-        r.depends_on.assign(entry->depends_on.begin(), entry->depends_on.end());
-        if (entry->arguments) r.arguments = entry->arguments(m);
-        else r.can_be_interned = false;
-    }
-    for (auto const& [name, module] : m.named_children()) {
-        r.modules.push_back(record_of(*module));
-        r.modules.back().name = name;
-    }
-    return r;
-}
-
-XGRAD_FUNCTION std::optional<DType> dtype_named(std::string_view text) {
-    for (auto const t : {DType::boolean, DType::int64, DType::float32, DType::float64,
-             DType::complex64, DType::complex128})
-        if (name(t) == text) return t;
-    return {};
-}
-
-XGRAD_FUNCTION ModuleRecord record_from(
-    Json const& json, std::string const& file, std::string const& path) {
-    auto const where = path.empty() ? file : file + "." + path;
-    ModuleRecord r;
-    auto const* const members = json.get_if<Json::Object>();
-    if (!members) fail<data::FormatError>(where, ": here should be a module");
-    for (auto const& [key, value] : *members) {
-        if (key == "type") r.type = from_json<std::string>(value, where + ", type");
-        else if (key == "arguments") r.arguments = value;
-        else if (key == "dtype") {
-            r.dtype = dtype_named(from_json<std::string>(value, where + ", dtype"));
-            if (!r.dtype) fail<data::FormatError>(where, ": the dtype is not known");
-        } else if (key == "modules") {
-            auto const* const modules = value.get_if<Json::Object>();
-            if (!modules) fail<data::FormatError>(where, ": here should be the modules inside");
-            for (auto const& [name, module] : *modules) {
-                if (name.empty() || name.find('.') != name.npos)
-                    fail<data::FormatError>(where, ": no module can have the name '", name, "'");
-                auto inside = join(path, name);
-                if (inside.size() > max_path_bytes)
-                    fail<data::FormatError>(file, ": the path of a module has ", inside.size(),
-                        " bytes, which is more than ", max_path_bytes);
-                r.modules.push_back(record_from(module, file, inside));
-                r.modules.back().name = name;
-            }
-        } else fail<data::FormatError>(where, ": the key '", key, "' is not known");
-    }
-    if (!is_type_name(r.type))
-        fail<data::FormatError>(where, ": '", r.type, "' cannot be the name of a type");
-    return r;
-}
-
-} // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
 
 XGRAD_HAS_BODIES_HERE(package_hpp)
 

@@ -189,6 +189,32 @@
 
 namespace xgrad::detail {
 
+/// Walks over a graph from these edges on. enter(edge) says whether the walk enters its Node, which
+/// it should do once; leave(node) is called when it has left all Nodes that the edges of the Node
+/// lead to.
+template <class Enter, class Leave>
+void walk_graph(std::span<Edge const> from, Enter const& enter, Leave const& leave) {
+    CachedVector<std::pair<Node*, std::size_t>> path; // each with the next of its edges
+    auto const follow = [&](Edge const& edge) {
+        if (edge && enter(edge)) path.emplace_back(edge.function.get(), 0);
+    };
+    for (auto const& edge : from)
+        for (follow(edge); !path.empty();) {
+            auto& [node, next] = path.back();
+            if (auto const edges = node->next_edges(); next < edges.size()) follow(edges[next++]);
+            else {
+                leave(*node);
+                path.pop_back();
+            }
+        }
+}
+/// An empty edge for a tensor that requires no gradient.
+inline CachedVector<Edge> edges_to(std::span<AnyTensor const> tensors) {
+    CachedVector<Edge> edges;
+    for (auto const& t : tensors) edges.push_back(t.defined() ? gradient_edge(t) : Edge());
+    return edges;
+}
+
 class ForwardPass {
 public:
     XGRAD_LAZY ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
@@ -225,9 +251,6 @@ private:
     /// The state of a Node in this pass, and whether it is new.
     XGRAD_LAZY std::pair<Index, bool> enter(Node& node);
     XGRAD_LAZY Index lookup(Node const& node) const;
-
-    /// Appends a Node, after all Nodes that its edges lead to, to order_.
-    XGRAD_LAZY void visit(Node& last);
 
     XGRAD_LAZY AnyTensor tangent(Edge const& edge);
 
@@ -490,6 +513,30 @@ namespace xgrad::detail {
 
 class LocalJacobian;
 
+/// Opens saved tensors for a pass of their Node: those for which is_saved(index). Closes at its end
+/// what it had to unpack.
+class UnpackGuard {
+public:
+    template <class F>
+    UnpackGuard(std::span<SavedTensor> saved, Node const& owner, F is_saved) : UnpackGuard() {
+        for (std::size_t i = 0; i < saved.size(); ++i)
+            if (is_saved(i)) {
+                opened_.push_back(&saved[i]);
+                if (!saved[i].open(owner)) opened_.pop_back();
+            }
+    }
+    UnpackGuard(UnpackGuard const&) = delete;
+    UnpackGuard& operator=(UnpackGuard const&) = delete;
+    ~UnpackGuard() {
+        for (auto* const saved : opened_) saved->close();
+    }
+
+private:
+    UnpackGuard() noexcept = default;
+
+    CachedVector<SavedTensor*> opened_;
+};
+
 class alignas(16) FusedNode final : public Node {
 public:
     /// `over` is null without a fused sum; then `result` has the values of the expression.
@@ -581,27 +628,12 @@ private:
     void save_shapes(BoundOperands const& in);
     /// The saved tensors, with all that unpack() and messages tell of them.
     [[gnu::cold]] SavedTensor* completed();
-    /// Prepares the saved tensors for a pass (checks versions, unpacks), and drops what was
-    /// unpacked at its end.
-    class UnpackGuard {
-    public:
-        explicit UnpackGuard(FusedNode& n) : node_(n) {
-            if (!n.is_intact()) open();
-        }
-        UnpackGuard(UnpackGuard const&) = delete;
-        UnpackGuard& operator=(UnpackGuard const&) = delete;
-        ~UnpackGuard() {
-            if (unpacked_) [[unlikely]]
-                close();
-        }
-
-    private:
-        [[gnu::cold]] void open();
-        [[gnu::cold]] void close() noexcept;
-
-        FusedNode& node_;
-        OperandMask unpacked_ = 0;
-    };
+    /// Prepares the saved tensors for a pass. Where all are intact, nothing is to be done.
+    UnpackGuard open_saved() {
+        return {
+            is_intact() ? std::span<SavedTensor>() : std::span(completed(), plan_.saved_tensors()),
+            *this, [](std::size_t) { return true; }};
+    }
     bool would_record(AnyTensor const& gradient);
     /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
     XGRAD_LAZY void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
@@ -673,8 +705,6 @@ private:
 /// The number of directions in a batch of tangents of the edges of a Node, or 0 where they are
 /// tangents of one direction.
 XGRAD_LAZY std::size_t directions_of(FusedNode const& node, std::span<AnyTensor const> tangents);
-/// `shape` with a leading axis.
-XGRAD_LAZY Shape batch_shape(std::size_t directions, Shape const& shape);
 /// An array with a leading axis as a loop over batches of `dims` further axes takes it.
 XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 
@@ -791,38 +821,16 @@ private:
         });
     }
 
-    /// Unpacks the saved tensors for a pass, and drops what was unpacked at its end.
-    class UnpackGuard {
-    public:
-        explicit UnpackGuard(FusedGradientNode& n) : node_(n), unpacked_(n.saved_.size()) {
-            try {
-                for (std::size_t i = 0; i < unpacked_.size(); ++i)
-                    if (n.is_saved(i)) unpacked_[i] = n.saved_[i].open(n);
-            } catch (...) {
-                close();
-                throw;
-            }
-        }
-        UnpackGuard(UnpackGuard const&) = delete;
-        UnpackGuard& operator=(UnpackGuard const&) = delete;
-        ~UnpackGuard() { close(); }
-
-    private:
-        void close() noexcept {
-            for (std::size_t i = 0; i < unpacked_.size(); ++i)
-                if (unpacked_[i]) node_.saved_[i].close();
-        }
-
-        FusedGradientNode& node_;
-        CachedVector<char> unpacked_;
-    };
+    UnpackGuard open_saved() {
+        return {{saved_.data(), saved_.size()}, *this, [&](std::size_t i) { return is_saved(i); }};
+    }
 
     /// One pass over dual numbers, for tangents of the edges of the first Node, or for a batch of
     /// so many: the tangents of the gradients of its operands, and, where asked, that of its
     /// result.
     void run_on_duals(std::span<AnyTensor const> tangents, std::size_t directions,
         std::span<AnyTensor> gradients, AnyTensor* tangent) {
-        UnpackGuard const guard(*this);
+        auto const guard = open_saved();
         auto const of_each = [&](Shape const& one) {
             return directions ? batch_shape(directions, one) : one;
         };
@@ -884,9 +892,10 @@ private:
             NoGradGuard const off;
             apply_fused(gradients, results);
         }
-        set_error(name() + ": derivatives of third and higher order, and gradients of forward "
-                           "mode: a program of headers only includes <xgrad/higher_order.hpp> "
-                           "before any other header of xgrad",
+        auto const of = of_.name();
+        set_error(of.substr(0, of.rfind("Backward")) +
+                      ": its derivatives of third order, and gradients of forward mode, need "
+                      "<xgrad/higher_order.hpp>, included before any other header of xgrad",
             edges_, gradients, results);
     }
 
@@ -895,7 +904,7 @@ private:
     [[gnu::cold]] void apply_recorded(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
         auto const& table = of_.table();
-        UnpackGuard const guard(*this);
+        auto const guard = open_saved();
         std::size_t const n = operand_count();
         LocalGraph graph;
         std::vector<AnyTensor> operands(n);
@@ -982,15 +991,11 @@ double scattered(std::size_t i, std::size_t stream);
 template <class Weight>
 AnyTensor scattered(TypeInfo const& type, Shape const& shape, Weight const& weight) {
     AnyTensor t = type.filled(shape, 0);
-    bool const pairs = xgrad::is_complex(type.dtype);
-    auto const fill = [&]<class P>(P* at) {
+    with_reals(t, [&]<class P>(P* at, std::size_t n) {
         for (std::size_t i = 0; i < t.numel(); ++i)
-            for (std::size_t part = 0; part <= std::size_t{pairs}; ++part)
+            for (std::size_t part = 0; part < n / t.numel(); ++part)
                 *at++ = static_cast<P>(scattered(i, part) * weight(i));
-    };
-    if (type.dtype == DType::float32 || type.dtype == DType::complex64)
-        fill(reinterpret_cast<float*>(t.impl().array.data));
-    else fill(reinterpret_cast<double*>(t.impl().array.data));
+    });
     return t;
 }
 /// The elements in row-major order; of complex ones the real parts, plus `imaginary` times the
@@ -1392,7 +1397,7 @@ XGRAD_HAS_BODIES_ELSEWHERE(sparse_hpp)
 #define XGRAD_SINGLE_XGRAD_IMPL_SPARSE_COLORING_IPP
 
 // ======== xgrad/impl/sparse/coloring.ipp
-// Bodies of coloring.hpp.
+// Bodies of coloring.hpp and matrix.hpp.
 
 namespace xgrad::detail {
 
@@ -1510,229 +1515,6 @@ XGRAD_LAZY_BODY StarColoring star_coloring(SparsePattern const& symmetric) {
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_SPARSE_COLORING_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_SPARSE_GRAPH_STRUCTURE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_SPARSE_GRAPH_STRUCTURE_IPP
-
-// ======== xgrad/impl/sparse/graph_structure.ipp
-// Bodies of graph_structure.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outputs) {
-    std::unordered_map<Node const*, bool> depends;
-    for (auto const& x : inputs) depends[gradient_edge(x).function.get()] = true;
-    std::vector<Node*> order;
-    std::vector<std::pair<Node*, std::size_t>> path; // each with the next of its edges
-    auto const enter = [&](Edge const& edge) {
-        if (depends.emplace(edge.function.get(), false).second)
-            path.emplace_back(edge.function.get(), 0);
-    };
-    for (auto const& y : outputs) {
-        if (y.requires_grad()) enter(gradient_edge(y));
-        while (!path.empty()) {
-            auto& [node, next] = path.back();
-            auto const edges = node->next_edges();
-            if (next < edges.size()) {
-                if (Edge const& edge = edges[next++]) enter(edge);
-                continue;
-            }
-            for (auto const& edge : edges) depends[node] |= edge && depends[edge.function.get()];
-            if (depends[node]) order.push_back(node);
-            path.pop_back();
-        }
-    }
-    return order;
-}
-
-XGRAD_LAZY_BODY bool is_custom(Node& node) {
-    bool const is_operation = node.formula() != node.name();
-    return !is_operation &&
-           !(node.forward_rule() == ForwardRule::batch && node.saved_tensors().empty());
-}
-
-/// A hash of numbers that follow each other.
-class StreamHash {
-public:
-    void add(std::uint64_t x) { state_ = mixed(state_, x); }
-    void add(Shape const& shape) {
-        add(shape.size());
-        for (auto const n : shape) add(std::uint64_t{n});
-    }
-    void add(std::byte const* at, std::size_t bytes) {
-        std::uint64_t lanes[4] = {}; // which do not wait for each other
-        for (std::size_t i = 0; i < bytes; i += 8) {
-            std::uint64_t next = 0;
-            std::memcpy(&next, at + i, std::min<std::size_t>(8, bytes - i));
-            lanes[i / 8 % 4] = mixed(lanes[i / 8 % 4], next);
-        }
-        for (auto const lane : lanes) add(lane);
-    }
-    std::uint64_t value() const noexcept { return state_; }
-
-private:
-    static std::uint64_t mixed(std::uint64_t state, std::uint64_t x) {
-        state = (state ^ x) * 0xbf58476d1ce4e5b9;
-        return state ^ state >> 32;
-    }
-    std::uint64_t state_ = 0;
-};
-
-/// Follows shapes from the inputs on, one Node after the other.
-template <class = void> class StructureReader {
-public:
-    StructureReader(TensorSpan inputs, Tensors& numbers) : numbers_(numbers) {
-        for (auto const& x : inputs) {
-            Edge const edge = gradient_edge(x);
-            auto& outputs = found_[edge.function.get()];
-            if (outputs.size() <= edge.input_nr) outputs.resize(edge.input_nr + 1);
-            outputs[edge.input_nr] = {++count_, x.impl().type, x.shape()};
-        }
-    }
-    /// The number of the output that a tensor is; 0 where it does not depend on the inputs.
-    std::uint64_t number(AnyTensor const& t) const {
-        auto const* const of = t.requires_grad() ? output(gradient_edge(t)) : nullptr;
-        return of ? of->number : 0;
-    }
-    std::uint64_t hash(Node& node) {
-        StreamHash hash;
-        std::vector<Output const*> from;
-        for (auto const& edge : node.next_edges()) {
-            from.push_back(output(edge));
-            hash.add(from.back() ? from.back()->number : 0);
-        }
-        std::vector<Output> to(node.num_outputs());
-        if (node.forward_rule() == ForwardRule::fused) {
-            auto const& of = static_cast<FusedNode const&>(node);
-            to[0].type = &of.table().result_type;
-            to[0].shape =
-                of.sum() ? of.sum()->reduced(of.space(), of.sum()->keeps_dims) : of.space();
-            add_expression(hash, of);
-        } else if (node.forward_rule() == ForwardRule::fused_gradient) {
-            auto const& of = static_cast<FusedGradientNode<> const&>(node).of();
-            for (std::size_t k = 0; k < of.operand_count(); ++k)
-                if (of.makes_gradient(k))
-                    to[of.edge_of(k)] = {0, of.table().operand_types[k], of.operand_shape(k)};
-            add_expression(hash, of);
-        } else push(node, from, to, hash);
-        for (auto& each : to) {
-            each.number = ++count_;
-            hash.add(each.shape);
-        }
-        found_[&node] = std::move(to);
-        return hash.value();
-    }
-
-private:
-    struct Output {
-        std::uint64_t number = 0; // of all outputs
-        TypeInfo const* type = nullptr;
-        Shape shape = {};
-    };
-
-    Output const* output(Edge const& edge) const {
-        auto const it = edge ? found_.find(edge.function.get()) : found_.end();
-        return it != found_.end() && edge.input_nr < it->second.size() ? &it->second[edge.input_nr]
-                                                                       : nullptr;
-    }
-    static void add_expression(StreamHash& hash, FusedNode const& node) {
-        hash.add(reinterpret_cast<std::uintptr_t>(&node.table())); // one for each expression
-        for (std::size_t k = 0; k < node.operand_count(); ++k) {
-            hash.add(node.operand_shape(k));
-            hash.add(node.makes_gradient(k) ? node.edge_of(k) + 1 : 0);
-        }
-    }
-    /// Random numbers, at least so many.
-    AnyTensor const& numbers(TypeInfo const& type, std::size_t count) {
-        auto const at = std::ranges::find_if(
-            numbers_, [&](auto const& t) { return t.impl().type == &type && t.numel() >= count; });
-        if (at != numbers_.end()) return *at;
-        std::erase_if(numbers_, [&](auto const& t) { return t.impl().type == &type; });
-        return numbers_.emplace_back(scattered(type, Shape{count}, [](std::size_t) { return 1.; }));
-    }
-    void push(
-        Node& node, std::span<Output const* const> from, std::span<Output> to, StreamHash& hash) {
-        std::vector<AnyTensor> tangents(from.size()), results(to.size());
-        std::size_t count = 0, first = 0;
-        for (auto const* x : from) count += x && x->type ? numel(x->shape) : 0;
-        for (std::size_t e = 0; e < from.size(); ++e) {
-            if (!from[e] || !from[e]->type) continue;
-            auto const& [number, type, shape] = *from[e];
-            AnyArray view = numbers(*type, count).impl().array;
-            view.set_view(
-                Shape(shape), row_major(shape), static_cast<std::ptrdiff_t>(first * type->size));
-            tangents[e] = tensor_of(*type, std::move(view));
-            first += numel(shape);
-        }
-        node.pushforward(tangents, results);
-        hash.add(std::hash<std::string>()(node.name()));
-        auto const saved = node.saved_tensors();
-        bool const reads_values =
-            is_custom(node) || std::ranges::any_of(saved, [&](auto const& each) {
-                return is_differentiable(each.tensor->unpack(node).dtype());
-            });
-        for (std::size_t o = 0; o < to.size(); ++o) {
-            if (!results[o].defined()) continue;
-            auto const& type = *(to[o].type = results[o].impl().type);
-            to[o].shape = results[o].shape();
-            if (reads_values) continue;
-            AnyArray const& a = results[o].impl().array;
-            auto const at = std::ranges::find(
-                numbers_, a.storage, [](auto const& t) -> auto& { return t.impl().array.storage; });
-            if (at != numbers_.end()) { // a view
-                hash.add(static_cast<std::uint64_t>(a.data - at->impl().array.data));
-                for (auto const step : a.strides) hash.add(static_cast<std::uint64_t>(step));
-            } else {
-                AnyTensor const t = a.contiguous ? results[o] : type.copy(results[o]);
-                hash.add(t.impl().array.data, t.numel() * type.size);
-            }
-        }
-    }
-
-    Tensors& numbers_;
-    std::uint64_t count_ = 0; // of outputs
-    std::unordered_map<Node const*, std::vector<Output>> found_;
-};
-
-XGRAD_LAZY_BODY GraphStructure::GraphStructure(TensorSpan inputs, TensorSpan outputs) {
-    NoGradGuard const off;
-    link_forward_mode();
-    StructureReader<> reader(inputs, numbers_);
-    for (auto* const node : dependent_nodes(inputs, outputs)) {
-        hashes_.push_back(reader.hash(*node));
-        has_custom_nodes_ |= is_custom(*node);
-        names_.push_back(node->name());
-    }
-    for (auto const& y : outputs) results_.push_back(reader.number(y));
-}
-
-XGRAD_LAZY_BODY std::string GraphStructure::difference(
-    TensorSpan inputs, TensorSpan outputs) const {
-    NoGradGuard const off;
-    link_forward_mode();
-    Tensors numbers = numbers_;
-    StructureReader<> reader(inputs, numbers);
-    auto const nodes = dependent_nodes(inputs, outputs);
-    for (std::size_t i = 0; i < std::max(nodes.size(), hashes_.size()); ++i) {
-        if (i < nodes.size() && i < hashes_.size() && reader.hash(*nodes[i]) == hashes_[i])
-            continue;
-        std::string const is = i < nodes.size() ? nodes[i]->name() : "nothing",
-                          was = i < names_.size() ? names_[i] : "nothing";
-        return is == was ? "other indices, a mask or shapes in " + is
-                         : is + " in the place of " + was;
-    }
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-        if (reader.number(outputs[i]) != results_[i]) return "another result";
-    return {};
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_SPARSE_GRAPH_STRUCTURE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_SPARSE_MATRIX_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_SPARSE_MATRIX_IPP
-
-// ======== xgrad/impl/sparse/matrix.ipp
-// Bodies of matrix.hpp.
 
 namespace xgrad {
 
@@ -1790,12 +1572,12 @@ XGRAD_FUNCTION SparsePattern SparsePattern::transposed() const {
 }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_SPARSE_MATRIX_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_SPARSE_COLORING_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_SPARSE_PATTERN_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_SPARSE_PATTERN_IPP
 
 // ======== xgrad/impl/sparse/pattern.ipp
-// Bodies of pattern.hpp.
+// Bodies of graph_structure.hpp and pattern.hpp.
 
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_SPARSE_NODE_PROBE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_SPARSE_NODE_PROBE_IPP
@@ -1816,19 +1598,11 @@ XGRAD_FUNCTION double scattered(std::size_t i, std::size_t stream) {
 }
 
 XGRAD_LAZY_BODY std::vector<double> doubles_of(AnyTensor const& t, double imaginary) {
-    AnyTensor const plain = t.is_contiguous() ? t : t.impl().type->copy(t);
-    std::vector<double> all(t.numel());
-    auto const read = [&](auto const* at) {
-        if (!xgrad::is_complex(t.dtype())) std::copy_n(at, all.size(), all.begin());
-        else
-            for (auto& x : all) {
-                x = static_cast<double>(at[0]) + imaginary * static_cast<double>(at[1]);
-                at += 2;
-            }
-    };
-    if (t.dtype() == DType::float32 || t.dtype() == DType::complex64)
-        read(reinterpret_cast<float const*>(plain.impl().array.data));
-    else read(reinterpret_cast<double const*>(plain.impl().array.data));
+    std::vector<double> all(count_reals(t));
+    read_reals(t, all.data());
+    if (all.size() == t.numel()) return all;
+    for (std::size_t i = 0; i < t.numel(); ++i) all[i] = all[2 * i] + imaginary * all[2 * i + 1];
+    all.resize(t.numel());
     return all;
 }
 
@@ -1986,6 +1760,7 @@ private:
                 [&](std::size_t i) { return weight(first + i); });
             first += gradients[o].numel();
         }
+        ScopedValue<GraphTask*> const no_pass(current_pass, nullptr);
         node_.apply(gradients, results);
         for (std::size_t e = 0; e < results.size(); ++e)
             if (!from_[e]) results[e] = {};
@@ -2170,6 +1945,202 @@ private:
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_SPARSE_NODE_PROBE_IPP
 
 namespace xgrad::detail {
+
+XGRAD_LAZY_BODY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outputs) {
+    std::unordered_map<Node const*, bool> depends;
+    for (auto const& x : inputs) depends[gradient_edge(x).function.get()] = true;
+    std::vector<Node*> order;
+    walk_graph(
+        edges_to(outputs),
+        [&](Edge const& edge) { return depends.emplace(edge.function.get(), false).second; },
+        [&](Node& node) {
+            for (auto const& edge : node.next_edges())
+                depends[&node] |= edge && depends[edge.function.get()];
+            if (depends[&node]) order.push_back(&node);
+        });
+    return order;
+}
+
+XGRAD_LAZY_BODY bool is_custom(Node& node) {
+    bool const is_operation = node.formula() != node.name();
+    return !is_operation &&
+           !(node.forward_rule() == ForwardRule::batch && node.saved_tensors().empty());
+}
+
+/// A hash of numbers that follow each other.
+class StreamHash {
+public:
+    void add(std::uint64_t x) { state_ = mixed(state_, x); }
+    void add(Shape const& shape) {
+        add(shape.size());
+        for (auto const n : shape) add(std::uint64_t{n});
+    }
+    void add(std::byte const* at, std::size_t bytes) {
+        std::uint64_t lanes[4] = {}; // which do not wait for each other
+        for (std::size_t i = 0; i < bytes; i += 8) {
+            std::uint64_t next = 0;
+            std::memcpy(&next, at + i, std::min<std::size_t>(8, bytes - i));
+            lanes[i / 8 % 4] = mixed(lanes[i / 8 % 4], next);
+        }
+        for (auto const lane : lanes) add(lane);
+    }
+    std::uint64_t value() const noexcept { return state_; }
+
+private:
+    static std::uint64_t mixed(std::uint64_t state, std::uint64_t x) {
+        state = (state ^ x) * 0xbf58476d1ce4e5b9;
+        return state ^ state >> 32;
+    }
+    std::uint64_t state_ = 0;
+};
+
+/// Follows shapes from the inputs on, one Node after the other.
+template <class = void> class StructureReader {
+public:
+    StructureReader(TensorSpan inputs, Tensors& numbers) : numbers_(numbers) {
+        for (auto const& x : inputs) {
+            Edge const edge = gradient_edge(x);
+            auto& outputs = found_[edge.function.get()];
+            if (outputs.size() <= edge.input_nr) outputs.resize(edge.input_nr + 1);
+            outputs[edge.input_nr] = {++count_, x.impl().type, x.shape()};
+        }
+    }
+    /// The number of the output that a tensor is; 0 where it does not depend on the inputs.
+    std::uint64_t number(AnyTensor const& t) const {
+        auto const* const of = t.requires_grad() ? output(gradient_edge(t)) : nullptr;
+        return of ? of->number : 0;
+    }
+    std::uint64_t hash(Node& node) {
+        StreamHash hash;
+        std::vector<Output const*> from;
+        for (auto const& edge : node.next_edges()) {
+            from.push_back(output(edge));
+            hash.add(from.back() ? from.back()->number : 0);
+        }
+        std::vector<Output> to(node.num_outputs());
+        if (node.forward_rule() == ForwardRule::fused) {
+            auto const& of = static_cast<FusedNode const&>(node);
+            to[0].type = &of.table().result_type;
+            to[0].shape =
+                of.sum() ? of.sum()->reduced(of.space(), of.sum()->keeps_dims) : of.space();
+            add_expression(hash, of);
+        } else if (node.forward_rule() == ForwardRule::fused_gradient) {
+            auto const& of = static_cast<FusedGradientNode<> const&>(node).of();
+            for (std::size_t k = 0; k < of.operand_count(); ++k)
+                if (of.makes_gradient(k))
+                    to[of.edge_of(k)] = {0, of.table().operand_types[k], of.operand_shape(k)};
+            add_expression(hash, of);
+        } else push(node, from, to, hash);
+        for (auto& each : to) {
+            each.number = ++count_;
+            hash.add(each.shape);
+        }
+        found_[&node] = std::move(to);
+        return hash.value();
+    }
+
+private:
+    struct Output {
+        std::uint64_t number = 0; // of all outputs
+        TypeInfo const* type = nullptr;
+        Shape shape = {};
+    };
+
+    Output const* output(Edge const& edge) const {
+        auto const it = edge ? found_.find(edge.function.get()) : found_.end();
+        return it != found_.end() && edge.input_nr < it->second.size() ? &it->second[edge.input_nr]
+                                                                       : nullptr;
+    }
+    static void add_expression(StreamHash& hash, FusedNode const& node) {
+        hash.add(reinterpret_cast<std::uintptr_t>(&node.table())); // one for each expression
+        for (std::size_t k = 0; k < node.operand_count(); ++k) {
+            hash.add(node.operand_shape(k));
+            hash.add(node.makes_gradient(k) ? node.edge_of(k) + 1 : 0);
+        }
+    }
+    /// Random numbers, at least so many.
+    AnyTensor const& numbers(TypeInfo const& type, std::size_t count) {
+        auto const at = std::ranges::find_if(
+            numbers_, [&](auto const& t) { return t.impl().type == &type && t.numel() >= count; });
+        if (at != numbers_.end()) return *at;
+        std::erase_if(numbers_, [&](auto const& t) { return t.impl().type == &type; });
+        return numbers_.emplace_back(scattered(type, Shape{count}, [](std::size_t) { return 1.; }));
+    }
+    void push(
+        Node& node, std::span<Output const* const> from, std::span<Output> to, StreamHash& hash) {
+        std::vector<AnyTensor> tangents(from.size()), results(to.size());
+        std::size_t count = 0, first = 0;
+        for (auto const* x : from) count += x && x->type ? numel(x->shape) : 0;
+        for (std::size_t e = 0; e < from.size(); ++e) {
+            if (!from[e] || !from[e]->type) continue;
+            auto const& [number, type, shape] = *from[e];
+            AnyArray view = numbers(*type, count).impl().array;
+            view.set_view(
+                Shape(shape), row_major(shape), static_cast<std::ptrdiff_t>(first * type->size));
+            tangents[e] = tensor_of(*type, std::move(view));
+            first += numel(shape);
+        }
+        node.pushforward(tangents, results);
+        hash.add(std::hash<std::string>()(node.name()));
+        auto const saved = node.saved_tensors();
+        bool const reads_values =
+            is_custom(node) || std::ranges::any_of(saved, [&](auto const& each) {
+                return is_differentiable(each.tensor->unpack(node).dtype());
+            });
+        for (std::size_t o = 0; o < to.size(); ++o) {
+            if (!results[o].defined()) continue;
+            auto const& type = *(to[o].type = results[o].impl().type);
+            to[o].shape = results[o].shape();
+            if (reads_values) continue;
+            AnyArray const& a = results[o].impl().array;
+            auto const at = std::ranges::find(
+                numbers_, a.storage, [](auto const& t) -> auto& { return t.impl().array.storage; });
+            if (at != numbers_.end()) { // a view
+                hash.add(static_cast<std::uint64_t>(a.data - at->impl().array.data));
+                for (auto const step : a.strides) hash.add(static_cast<std::uint64_t>(step));
+            } else {
+                AnyTensor const t = a.contiguous ? results[o] : type.copy(results[o]);
+                hash.add(t.impl().array.data, t.numel() * type.size);
+            }
+        }
+    }
+
+    Tensors& numbers_;
+    std::uint64_t count_ = 0; // of outputs
+    std::unordered_map<Node const*, std::vector<Output>> found_;
+};
+
+XGRAD_LAZY_BODY GraphStructure::GraphStructure(TensorSpan inputs, TensorSpan outputs) {
+    NoGradGuard const off;
+    link_forward_mode();
+    StructureReader<> reader(inputs, numbers_);
+    for (auto* const node : dependent_nodes(inputs, outputs)) {
+        hashes_.push_back(reader.hash(*node));
+        has_custom_nodes_ |= is_custom(*node);
+        names_.push_back(node->name());
+    }
+    for (auto const& y : outputs) results_.push_back(reader.number(y));
+}
+
+XGRAD_LAZY_BODY std::string GraphStructure::difference(
+    TensorSpan inputs, TensorSpan outputs) const {
+    NoGradGuard const off;
+    link_forward_mode();
+    Tensors numbers = numbers_;
+    StructureReader<> reader(inputs, numbers);
+    auto const nodes = dependent_nodes(inputs, outputs);
+    for (std::size_t i = 0; i < std::max(nodes.size(), hashes_.size()); ++i) {
+        if (i < nodes.size() && i < hashes_.size() && reader.hash(*nodes[i]) == hashes_[i])
+            continue;
+        std::string const is = i < nodes.size() ? nodes[i]->name() : "nothing",
+                          was = i < names_.size() ? names_[i] : "nothing";
+        return is == was ? "other indices, a mask or shapes in " + is
+                         : is + " in the place of " + was;
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (reader.number(outputs[i]) != results_[i]) return "another result";
+    return {};
+}
 
 /// The search for a pattern: a state for each Node that depends on an input.
 template <class = void> class PatternSearch {
@@ -2577,7 +2548,7 @@ XGRAD_LAZY Tensors seeds_of(
         auto const& type = *t.impl().type;
         std::size_t const count = t.numel(), width = xgrad::is_complex(type.dtype) ? 2 : 1;
         seeds.push_back(type.filled(n ? batch_shape(n * parts, t.shape()) : t.shape(), 0));
-        auto const fill = [&]<class P>(P* to) {
+        with_reals(seeds.back(), [&]<class P>(P* to, std::size_t) {
             if (!n && width == 1)
                 for (std::size_t i = 0; i < count; ++i) to[i] = next[i] == first ? P(1) : P(0);
             else
@@ -2586,10 +2557,7 @@ XGRAD_LAZY Tensors seeds_of(
                         next[i] >= first && c < std::max<std::size_t>(n, 1))
                         for (std::size_t part = 0; part < parts; ++part)
                             to[((c * parts + part) * count + i) * width + part] = P(1);
-        };
-        auto* const data = seeds.back().impl().array.data;
-        if (type.size / width == sizeof(float)) fill(reinterpret_cast<float*>(data));
-        else fill(reinterpret_cast<double*>(data));
+        });
         next += count;
     }
     return seeds;
@@ -2726,25 +2694,14 @@ XGRAD_LAZY_BODY AnyTensor sparse_entries(
     auto* const pass = forward ? &*forward : nullptr;
     auto const& type = *e.inputs[0].impl().type;
     AnyTensor entries = tensor_of(type, AnyArray(Shape{p.from.size()}, type.size));
-    auto const compute = [&]<class T>(std::type_identity<T>) {
-        T* const to = reinterpret_cast<T*>(entries.impl().array.data);
-        if constexpr (!is_complex<T>)
-            if (!p.assembled.empty()) return assemble_entries(p, of, to);
-        compute_entries(p, of, pass, to);
-    };
-    switch (type.dtype) {
-    case DType::float32:
-        compute(std::type_identity<float>());
-        break;
-    case DType::float64:
-        compute(std::type_identity<double>());
-        break;
-    case DType::complex64:
-        compute(std::type_identity<std::complex<float>>());
-        break;
-    default:
-        compute(std::type_identity<std::complex<double>>());
-    }
+    with_type(entries, [&]<class T>(Tensor<T> const&) {
+        if constexpr (Differentiable<T>) {
+            T* const to = reinterpret_cast<T*>(entries.impl().array.data);
+            if constexpr (!is_complex<T>)
+                if (!p.assembled.empty()) return assemble_entries(p, of, to);
+            compute_entries(p, of, pass, to);
+        }
+    });
     if (check) check_entries(p, of, pass, entries);
     return entries;
 }

@@ -398,7 +398,7 @@ public:
         return false;
     }
     template <Scalar T>
-    operator Tensor<T>() const = delete; // vmap: write `auto y = ...`, or use xg::looped(f)
+    operator Tensor<T>() const = delete; // vmap: write `auto y = ...`, stack(tuple(...)), looped(f)
 
     /// As those of Tensor. What is gathered, by an index tensor or a mask, is a copy, and const.
     template <class... Index> decltype(auto) operator()(Index const&... index) const;
@@ -781,6 +781,20 @@ template <class F, class... X> auto loop_examples(F& f, X const&... x) {
 [[gnu::cold]] inline void warn_of_loop(std::string_view what, std::size_t examples) {
     warn("vmap: there is no rule for ", what, ", so that it is called for each of the ", examples,
         " examples");
+}
+
+/// f(x...) for all examples at once; of an f of tensors, for one after the other.
+template <class F, class... X> auto call_with_examples(F& f, X const&... x) {
+    if constexpr (std::is_invocable_v<F&, X const&...>) return std::invoke(f, x...);
+    else {
+        constexpr bool takes_tensors = std::is_invocable_v<F&, example_of<X> const&...>;
+        static_assert(takes_tensors, "vmap: the function cannot be called with these arguments");
+        if constexpr (takes_tensors) {
+            warn_of_loop("a function that takes Tensor, and not `auto const&`",
+                numel(level_sizes(levels_in<std::tuple<X...>>())));
+            return loop_examples(f, x...);
+        } else return std::get<0>(std::tuple<X const&...>(x...)); // was reported
+    }
 }
 
 /// Operations on whole arrays.
@@ -1443,12 +1457,6 @@ template <class V, class... L> struct StructureOf<Batched<V, L...>> {
     static type make(Batched<V, L...> const& x) { return materialize_expression(x); }
 };
 
-/// What the transform functions vjp(f) and linearize(f) ask of the inputs.
-template <class F, class V, class... L> struct Transform<F, Batched<V, L...>> {
-    static_assert(is_one_example<V>, "vmap: inside of it, vjp(f)(x) and linearize() have no rule: "
-                                     "write vjp(f, x, v) and jvp(f, x, v)");
-};
-
 template <class X> inline constexpr bool is_flat_batched = is_batched<X>;
 template <class... X>
 inline constexpr bool is_flat_batched<std::tuple<X...>> =
@@ -1496,7 +1504,7 @@ template <class F, class X> struct BatchedTransform {
     /// f for all examples: its results as tensors.
     auto function() const {
         return [this](auto const&... t) {
-            return map_structure(std::invoke(f, batched<Lv>(materialize(t))...),
+            return map_structure(call_with_examples(f, batched<Lv>(materialize(t))...),
                 [&](auto const& y) { return stacked_over<Lv>(y, sizes); });
         };
     }
@@ -1779,22 +1787,7 @@ auto vmap_call(F& f, VmapOptions const& options, X const&... x) {
                     y, [&](auto const& t) { return unmapped_result<L>(t, options.out_axes); });
             };
             return std::apply(
-                [&]<class... A>(A const&... a) {
-                    if constexpr (std::is_invocable_v<F&, A const&...>)
-                        return result(std::invoke(f, a...));
-                    else {
-                        constexpr bool takes_tensors =
-                            std::is_invocable_v<F&, example_of<A> const&...>;
-                        static_assert(takes_tensors,
-                            "vmap: the function cannot be called with these arguments");
-                        if constexpr (takes_tensors) {
-                            warn_of_loop(
-                                "a function that takes Tensor, and not `auto const&`", *n.count);
-                            return result(loop_examples(f, a...));
-                        }
-                    }
-                },
-                arguments);
+                [&](auto const&... a) { return result(call_with_examples(f, a...)); }, arguments);
         }
     }
 }

@@ -778,8 +778,11 @@ namespace xgrad {
 template <class Step> class StepCallback {
 public:
     StepCallback() = default;
-    template <std::invocable<Step const&> F> StepCallback(F f) {
-        if constexpr (std::same_as<std::invoke_result_t<F&, Step const&>, bool>)
+    template <class F> StepCallback(F f) {
+        constexpr bool fits = std::invocable<F&, Step const&>;
+        static_assert(fits, "callback: it takes one argument, [](auto const& step) { ... }");
+        if constexpr (!fits) return;
+        else if constexpr (std::same_as<std::invoke_result_t<F&, Step const&>, bool>)
             call_ = std::move(f);
         else if (std::function<void(Step const&)> g = std::move(f))
             call_ = [g](Step const& step) { return g(step), true; };
@@ -1037,21 +1040,12 @@ private:
 /// A hook in a list, without its signature.
 struct HookSlot {
     std::atomic<bool> removed = false;
-
-    HookSlot() noexcept = default;
-    HookSlot(HookSlot const&) = delete;
-    HookSlot& operator=(HookSlot const&) = delete;
-    virtual ~HookSlot() = default;
 };
 using HookSlots = std::vector<std::shared_ptr<HookSlot>>;
 
 /// The part of HookList that does not depend on the signature, compiled once.
 class AnyHookList {
 public:
-    AnyHookList() noexcept = default;
-    AnyHookList(AnyHookList const&) = delete;
-    AnyHookList& operator=(AnyHookList const&) = delete;
-
     /// True where a hook is in the list.
     XGRAD_LAZY bool any() const;
 
@@ -1078,7 +1072,7 @@ public:
 
     /// Adds f at the end, or at the beginning.
     HookHandle add(Function f, bool first = false) {
-        return AnyHookList::add(std::shared_ptr<HookSlot>(new Slot(std::move(f))), first);
+        return AnyHookList::add(std::make_shared<Slot>(std::move(f)), first);
     }
 
     /// Calls visit(hook) for each hook in order.
@@ -1984,9 +1978,6 @@ struct NodeHooks {
     HookList<void(AnyTensor const& leaf)> post_accumulate;
     std::shared_ptr<Origin const> origin;
 
-    NodeHooks() noexcept = default;
-    NodeHooks(NodeHooks const&) = delete;
-    NodeHooks& operator=(NodeHooks const&) = delete;
     virtual ~NodeHooks() = default;
 
     /// Calls the tensor hooks in order, and then stores the gradients for retain_grad().
@@ -2058,9 +2049,6 @@ namespace xgrad {
 namespace detail {
 template <class T> inline constexpr bool is_complex = false;
 template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
-} // namespace detail
-
-namespace detail {
 template <class T, class... Allowed>
 inline constexpr bool element_type_is_one_of = (std::same_as<T, Allowed> || ...);
 } // namespace detail
@@ -3438,6 +3426,25 @@ struct convert_by_cast_or_real_or_abs2 {};
 /// A second tensor of the same memory, without grad_fn.
 AnyTensor alias(AnyTensor const& t, Caller in = {});
 
+/// True for a type of single precision.
+constexpr bool is_single(DType t) { return t == DType::float32 || t == DType::complex64; }
+/// Calls f(P*, count) for the real numbers of a contiguous tensor of floating-point numbers. A
+/// complex number is its real and its imaginary part.
+template <class F> auto with_reals(AnyTensor const& t, F const& f) {
+    auto* const data = t.impl().array.data;
+    std::size_t const bytes = t.numel() * t.impl().type->size;
+    return is_single(t.dtype()) ? f(reinterpret_cast<float*>(data), bytes / sizeof(float))
+                                : f(reinterpret_cast<double*>(data), bytes / sizeof(double));
+}
+inline std::size_t count_reals(AnyTensor const& t) {
+    return t.numel() * (xgrad::is_complex(t.dtype()) ? 2 : 1);
+}
+/// Copies the real numbers of a tensor in row-major order; returns the end of the copy.
+XGRAD_LAZY double* read_reals(AnyTensor const& t, double* to);
+/// New tensors with the types and shapes of others, from their real numbers.
+XGRAD_LAZY std::vector<AnyTensor> written_reals(
+    std::span<AnyTensor const> like, double const* from);
+
 } // namespace detail
 
 /// A weak reference. A hook that refers to its own tensor uses it: a strong reference would be a
@@ -3788,18 +3795,10 @@ struct AnomalyState {
 inline constinit thread_local AnomalyState anomaly;
 
 /// Sets the source location of the Nodes that are recorded in its scope.
-class RecordingAt {
+class RecordingAt : ScopedValue<SourceLocation const*> {
 public:
     XGRAD_GUARD explicit RecordingAt(SourceLocation const& location) noexcept
-        : before_(anomaly.location) {
-        if (!before_) anomaly.location = &location;
-    }
-    RecordingAt(RecordingAt const&) = delete;
-    RecordingAt& operator=(RecordingAt const&) = delete;
-    ~RecordingAt() { anomaly.location = before_; }
-
-private:
-    SourceLocation const* before_;
+        : ScopedValue(anomaly.location, anomaly.location ? anomaly.location : &location) {}
 };
 
 /// True for a location in xgrad's own headers; then the call stack is reported instead.
@@ -3821,12 +3820,10 @@ XGRAD_LAZY [[gnu::cold]] std::shared_ptr<Origin const> make_origin();
 class AnomalyMode {
 public:
     XGRAD_LAZY XGRAD_GUARD explicit AnomalyMode(bool check_nan = true) noexcept;
-    AnomalyMode(AnomalyMode const&) = delete;
-    AnomalyMode& operator=(AnomalyMode const&) = delete;
-    ~AnomalyMode();
 
 private:
-    detail::AnomalyState before_;
+    detail::ScopedValue<detail::AnomalyFunctions const*> functions_;
+    detail::ScopedValue<bool> check_nan_;
 };
 
 } // namespace xgrad
@@ -3867,8 +3864,6 @@ struct Packing {
     template <class P, class U>
     Packing(P&& p, U&& u)
         : pack(std::forward<P>(p)), unpack(std::forward<U>(u)), packed(&call_pack) {}
-    Packing(Packing const&) = delete;
-    Packing& operator=(Packing const&) = delete;
     /// Calls pack, without recording. Throws where pack changes its argument in place.
     XGRAD_LAZY static Owner<PackedTensor> call_pack(
         std::shared_ptr<Packing const> self, AnyTensor const& value);
@@ -3920,31 +3915,27 @@ public:
     XGRAD_GUARD SavedTensorsHooks(Pack&& pack, Unpack&& unpack)
         : packing_(detail::make_packing<detail::KeptCallable<Pack>, detail::KeptCallable<Unpack>>(
               std::forward<Pack>(pack), std::forward<Unpack>(unpack))),
-          before_(detail::default_packing) {
+          scope_(detail::default_packing, &packing_) {
         if (detail::packing_disabled) detail::fail<GraphError>(*detail::packing_disabled);
-        detail::default_packing = &packing_;
     }
-    SavedTensorsHooks(SavedTensorsHooks const&) = delete;
-    SavedTensorsHooks& operator=(SavedTensorsHooks const&) = delete;
-    ~SavedTensorsHooks() { detail::default_packing = before_; }
 
 private:
     std::shared_ptr<detail::Packing const> packing_;
-    std::shared_ptr<detail::Packing const> const* before_;
+    detail::ScopedValue<std::shared_ptr<detail::Packing const> const*> scope_;
 };
 
 /// In its scope constructing a SavedTensorsHooks throws a GraphError with this message. The
 /// constructor throws the same where hooks are active.
 class DisableSavedTensorsHooks {
 public:
-    XGRAD_LAZY XGRAD_GUARD explicit DisableSavedTensorsHooks(std::string message);
-    DisableSavedTensorsHooks(DisableSavedTensorsHooks const&) = delete;
-    DisableSavedTensorsHooks& operator=(DisableSavedTensorsHooks const&) = delete;
-    ~DisableSavedTensorsHooks() { detail::packing_disabled = before_; }
+    XGRAD_GUARD explicit DisableSavedTensorsHooks(std::string message)
+        : message_(std::move(message)), scope_(detail::packing_disabled, &message_) {
+        if (detail::default_packing) detail::fail<GraphError>(message_);
+    }
 
 private:
     std::string message_;
-    std::string const* before_;
+    detail::ScopedValue<std::string const*> scope_;
 };
 
 } // namespace xgrad
@@ -7009,109 +7000,54 @@ template <class Self> struct InplaceForms : HandleOfProgram<Self> {
     Self& f##_() {                                                                                 \
         return apply_in_place(#f "_", [](auto const& x) { return f(x); });                         \
     }
-    XGRAD_IN_PLACE(square)
-    XGRAD_IN_PLACE(sqrt)
-    XGRAD_IN_PLACE(rsqrt)
-    XGRAD_IN_PLACE(reciprocal)
-    XGRAD_IN_PLACE(exp)
-    XGRAD_IN_PLACE(expm1)
-    XGRAD_IN_PLACE(log)
-    XGRAD_IN_PLACE(log1p)
-    XGRAD_IN_PLACE(log2)
-    XGRAD_IN_PLACE(log10)
-    XGRAD_IN_PLACE(sin)
-    XGRAD_IN_PLACE(cos)
-    XGRAD_IN_PLACE(tan)
-    XGRAD_IN_PLACE(asin)
-    XGRAD_IN_PLACE(acos)
-    XGRAD_IN_PLACE(atan)
-    XGRAD_IN_PLACE(sinh)
-    XGRAD_IN_PLACE(cosh)
-    XGRAD_IN_PLACE(tanh)
-    XGRAD_IN_PLACE(asinh)
-    XGRAD_IN_PLACE(acosh)
-    XGRAD_IN_PLACE(atanh)
-    XGRAD_IN_PLACE(sigmoid)
-    XGRAD_IN_PLACE(softplus)
-    XGRAD_IN_PLACE(relu)
-    XGRAD_IN_PLACE(abs)
-    XGRAD_IN_PLACE(sign)
-    XGRAD_IN_PLACE(sgn)
-    XGRAD_IN_PLACE(conj)
-    XGRAD_IN_PLACE(floor)
-    XGRAD_IN_PLACE(ceil)
-    XGRAD_IN_PLACE(round)
-    XGRAD_IN_PLACE(trunc)
-    XGRAD_IN_PLACE(nan_to_num)
-    XGRAD_IN_PLACE(erf)
-    XGRAD_IN_PLACE(erfc)
-    XGRAD_IN_PLACE(sinc)
-    XGRAD_IN_PLACE(lgamma)
-    XGRAD_IN_PLACE(digamma)
+    // clang-format off
+    XGRAD_IN_PLACE(square) XGRAD_IN_PLACE(sqrt) XGRAD_IN_PLACE(rsqrt) XGRAD_IN_PLACE(reciprocal)
+    XGRAD_IN_PLACE(exp) XGRAD_IN_PLACE(expm1) XGRAD_IN_PLACE(log) XGRAD_IN_PLACE(log1p)
+    XGRAD_IN_PLACE(log2) XGRAD_IN_PLACE(log10) XGRAD_IN_PLACE(sin) XGRAD_IN_PLACE(cos)
+    XGRAD_IN_PLACE(tan) XGRAD_IN_PLACE(asin) XGRAD_IN_PLACE(acos) XGRAD_IN_PLACE(atan)
+    XGRAD_IN_PLACE(sinh) XGRAD_IN_PLACE(cosh) XGRAD_IN_PLACE(tanh) XGRAD_IN_PLACE(asinh)
+    XGRAD_IN_PLACE(acosh) XGRAD_IN_PLACE(atanh) XGRAD_IN_PLACE(sigmoid) XGRAD_IN_PLACE(softplus)
+    XGRAD_IN_PLACE(relu) XGRAD_IN_PLACE(abs) XGRAD_IN_PLACE(sign) XGRAD_IN_PLACE(sgn)
+    XGRAD_IN_PLACE(conj) XGRAD_IN_PLACE(floor) XGRAD_IN_PLACE(ceil) XGRAD_IN_PLACE(round)
+    XGRAD_IN_PLACE(trunc) XGRAD_IN_PLACE(nan_to_num) XGRAD_IN_PLACE(erf) XGRAD_IN_PLACE(erfc)
+    XGRAD_IN_PLACE(sinc) XGRAD_IN_PLACE(lgamma) XGRAD_IN_PLACE(digamma)
+    // clang-format on
 #undef XGRAD_IN_PLACE
 
-    // With another tensor, an expression or a scalar constant; each returns this tensor.
-
-    /// Changes the sign of each element.
-    Self& neg_() {
+        /// Changes the sign of each element.
+        Self& neg_() {
         return apply_in_place("neg_", [](auto const& x) { return -x; });
     }
-    /// Adds `b`, broadcast to this shape.
-    template <detail::OperandLike X> Self& add_(X const& b) {
-        return apply_in_place(
-            "add_", [](auto const& x, auto const& y) { return x + y; }, b);
+    /// `x.f_(b)` writes `x op b` into the memory of x, to whose shape b is broadcast.
+#define XGRAD_IN_PLACE(f, op)                                                                      \
+    template <detail::OperandLike X> Self& f##_(X const& b) {                                      \
+        return apply_in_place(                                                                     \
+            #f "_", [](auto const& x, auto const& y) { return x op y; }, b);                       \
     }
-    /// Subtracts `b`, broadcast to this shape.
-    template <detail::OperandLike X> Self& sub_(X const& b) {
-        return apply_in_place(
-            "sub_", [](auto const& x, auto const& y) { return x - y; }, b);
+    XGRAD_IN_PLACE(add, +)
+    XGRAD_IN_PLACE(sub, -)
+    XGRAD_IN_PLACE(mul, *)
+    XGRAD_IN_PLACE(div, /)
+#undef XGRAD_IN_PLACE
+    /// `x.f_(b)` writes `f(x, b)` into the memory of x, to whose shape b is broadcast.
+#define XGRAD_IN_PLACE(f)                                                                          \
+    template <detail::OperandLike X> Self& f##_(X const& b) {                                      \
+        return apply_in_place(                                                                     \
+            #f "_", [](auto const& x, auto const& y) { return f(x, y); }, b);                      \
     }
-    /// Multiplies by `b`, broadcast to this shape.
-    template <detail::OperandLike X> Self& mul_(X const& b) {
-        return apply_in_place(
-            "mul_", [](auto const& x, auto const& y) { return x * y; }, b);
-    }
-    /// Divides by `b`, broadcast to this shape.
-    template <detail::OperandLike X> Self& div_(X const& b) {
-        return apply_in_place(
-            "div_", [](auto const& x, auto const& y) { return x / y; }, b);
-    }
-    /// The remainder of a division by `b`, broadcast to this shape, with the sign of `b`.
-    template <detail::OperandLike X> Self& remainder_(X const& b) {
-        return apply_in_place(
-            "remainder_", [](auto const& x, auto const& y) { return remainder(x, y); }, b);
-    }
-    /// Raises each element to the power `b`, broadcast to this shape.
-    template <detail::OperandLike X> Self& pow_(X const& b) {
-        return apply_in_place(
-            "pow_", [](auto const& x, auto const& y) { return pow(x, y); }, b);
-    }
-    /// The smaller of each element and `b`; NaN where one of them is.
-    template <detail::OperandLike X> Self& minimum_(X const& b) {
-        return apply_in_place(
-            "minimum_", [](auto const& x, auto const& y) { return minimum(x, y); }, b);
-    }
-    /// The larger of each element and `b`; NaN where one of them is.
-    template <detail::OperandLike X> Self& maximum_(X const& b) {
-        return apply_in_place(
-            "maximum_", [](auto const& x, auto const& y) { return maximum(x, y); }, b);
-    }
+    XGRAD_IN_PLACE(remainder)
+    XGRAD_IN_PLACE(pow)
+    XGRAD_IN_PLACE(minimum)
+    XGRAD_IN_PLACE(maximum)
+    XGRAD_IN_PLACE(clamp_min)
+    XGRAD_IN_PLACE(clamp_max)
+#undef XGRAD_IN_PLACE
     /// Limits each element to [lower, upper].
     template <detail::OperandLike L, detail::OperandLike U>
     Self& clamp_(L const& lower, U const& upper) {
         return apply_in_place(
             "clamp_", [](auto const& x, auto const& a, auto const& b) { return clamp(x, a, b); },
             lower, upper);
-    }
-    /// Raises elements below `lower` to it.
-    template <detail::OperandLike L> Self& clamp_min_(L const& lower) {
-        return apply_in_place(
-            "clamp_min_", [](auto const& x, auto const& a) { return clamp_min(x, a); }, lower);
-    }
-    /// Lowers elements above `upper` to it.
-    template <detail::OperandLike U> Self& clamp_max_(U const& upper) {
-        return apply_in_place(
-            "clamp_max_", [](auto const& x, auto const& b) { return clamp_max(x, b); }, upper);
     }
     /// A user's elementwise operation: x.apply_(Scaled{2.}, y) is x = apply(Scaled{2.}, x, y), in
     /// place.
@@ -7469,93 +7405,32 @@ XGRAD_INLINE auto pow(A&& a, B&& b) {
 
 namespace xgrad {
 
-/// a < b.
-struct Less : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = "<";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a < b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator<(A&& a, B&& b) {
-    return express(Less{}, std::forward<A>(a), std::forward<B>(b));
-}
+namespace detail {
+using OfOrdered = Elementwise<B(Z, Z), B(R, R)>;
+using OfNumbers = Elementwise<B(Z, Z), B(R, R), B(C, C)>;
+using OfMasks = Elementwise<B(B, B)>;
+} // namespace detail
 
-/// a <= b.
-struct LessEqual : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = "<=";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a <= b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator<=(A&& a, B&& b) {
-    return express(LessEqual{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a > b.
-struct Greater : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = ">";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a > b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator>(A&& a, B&& b) {
-    return express(Greater{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a >= b.
-struct GreaterEqual : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = ">=";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a >= b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator>=(A&& a, B&& b) {
-    return express(GreaterEqual{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a == b, elementwise.
-struct Equal : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
-    static constexpr std::string_view written = "==";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a == b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator==(A&& a, B&& b) {
-    return express(Equal{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a != b, elementwise.
-struct NotEqual : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
-    static constexpr std::string_view written = "!=";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a != b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator!=(A&& a, B&& b) {
-    return express(NotEqual{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// Both of two masks.
-struct And : Elementwise<B(B, B)> {
-    static constexpr std::string_view written = "&&";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a && b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator&&(A&& a, B&& b) {
-    return express(And{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// Either of two masks.
-struct Or : Elementwise<B(B, B)> {
-    static constexpr std::string_view written = "||";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a || b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator||(A&& a, B&& b) {
-    return express(Or{}, std::forward<A>(a), std::forward<B>(b));
-}
+/// `a op b`, elementwise.
+#define XGRAD_COMPARISON(Name, op, Domain)                                                         \
+    struct Name : detail::Domain {                                                                 \
+        static constexpr std::string_view written = #op;                                           \
+        XGRAD_INLINE auto value(auto a, auto b) const { return a op b; }                           \
+    };                                                                                             \
+    template <class A, class B>                                                                    \
+        requires AnyOperand<A, B>                                                                  \
+    XGRAD_INLINE auto operator op(A&& a, B&& b) {                                                  \
+        return express(Name{}, std::forward<A>(a), std::forward<B>(b));                            \
+    }
+XGRAD_COMPARISON(Less, <, OfOrdered)
+XGRAD_COMPARISON(LessEqual, <=, OfOrdered)
+XGRAD_COMPARISON(Greater, >, OfOrdered)
+XGRAD_COMPARISON(GreaterEqual, >=, OfOrdered)
+XGRAD_COMPARISON(Equal, ==, OfNumbers)
+XGRAD_COMPARISON(NotEqual, !=, OfNumbers)
+XGRAD_COMPARISON(And, &&, OfMasks)
+XGRAD_COMPARISON(Or, ||, OfMasks)
+#undef XGRAD_COMPARISON
 
 /// The opposite of a mask.
 struct Not : Elementwise<B(B)> {
@@ -7769,13 +7644,20 @@ XGRAD_INLINE auto copysign(A&& a, B&& b) {
     return express(Copysign{}, std::forward<A>(a), std::forward<B>(b));
 }
 
+namespace detail {
+/// 1/x in a rule, and 0 where x is 0: with derivatives there that are finite, of each order.
+XGRAD_INLINE auto reciprocal_or_zero(auto x) {
+    return where(x == 0, 0, reciprocal(where(x == 0, 1, x)));
+}
+} // namespace detail
+
 /// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
 struct Sgn : Elementwise<C(C)> {
     static constexpr std::string_view written = "sgn";
     XGRAD_INLINE auto value(auto x) const { return sgn(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const {
         auto const r = abs(x);
-        auto const h = where(r == 0, 0, 0.5 * reciprocal(r));
+        auto const h = 0.5 * detail::reciprocal_or_zero(r);
         return wirtinger{h, -(h * y * y)};
     }
 };
@@ -7800,7 +7682,7 @@ struct Angle : Transcendental<R(R), R(C)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
         if constexpr (detail::is_real_value<decltype(x)>) return nothing;
         else {
-            auto const w = where(x == 0, 0, reciprocal(conj(x)));
+            auto const w = detail::reciprocal_or_zero(conj(x));
             return gradient{complex(-imag(w), real(w))};
         }
     }
@@ -8615,7 +8497,8 @@ template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X const
     using Deepest = typename decltype(deepest_dual<X...>())::type;
     using Signature = signature_for<Op, typename RuleValue<X>::kind...>;
     if constexpr (std::same_as<Signature, NoSignature>)
-        return WrongNumber<Deepest>::template result_of<Op, typename RuleValue<X>::kind...>();
+        return ReportDiagnostic<verdict::is_not_defined_on<Op, typename RuleValue<X>::kind...>>(),
+               WrongNumber<Deepest>::template result_of<Op>();
     else
         return [&]<class Y, class... L>(std::type_identity<Y(L...)>) XGRAD_LAMBDA_INLINE {
             using On = OnDuals<Signature, Deepest>;
@@ -8633,8 +8516,7 @@ XGRAD_INLINE auto evaluate_at_once(Op const& op, X const&... x) {
 }
 // A rule may combine a dual number with values that have no tangent.
 template <class X>
-    requires(
-        requires { X::width; } && requires { detail::PartOf<X>::is_part; })
+    requires requires { X::width, detail::PartOf<X>::is_part; }
 struct detail::OperandTraits<X> {
     using type = X;
 };
@@ -9645,10 +9527,11 @@ struct KernelTable {
     ElementType const* result;         // as other passes read it
     // Call them by KernelCall. The last two are null where the result has no gradient.
     Kernel value, gradient, tangent;
-    std::size_t lanes; // of a batch, a power of two
-    bool is_identity;  // one tensor and no operation
-    bool in_place;     // a kernel can read the elements of all operands where they are
-    bool is_expensive; // its time is that of computing, whatever the memory does
+    std::size_t lanes;        // of a batch, a power of two
+    std::size_t real_element; // bytes of an element of each argument where all are real; else 0
+    bool is_identity;         // one tensor and no operation
+    bool in_place;            // a kernel can read the elements of all operands where they are
+    bool is_expensive;        // its time is that of computing, whatever the memory does
     OperandMask differentiable;
 };
 
@@ -9660,6 +9543,7 @@ template <class P, class Operands> struct ElementTypes;
 template <class P, class... T> struct ElementTypes<P, Scalars<T...>> {
     static constexpr ElementType const* table[] = {&element_type<T, tile_type<T, P>>...};
     static constexpr bool in_place = (std::same_as<T, tile_type<T, P>> && ...);
+    static constexpr std::size_t real_element = (is_complex<T> || ...) ? 0 : sizeof(P);
     static constexpr OperandMask differentiable = [] {
         OperandMask mask = 0, bit = 1;
         ((mask |= Differentiable<T> ? bit : 0, bit <<= 1), ...);
@@ -9682,7 +9566,8 @@ template <class F> struct KernelTableOf {
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), Elements::table,
         &element_type<Y>, &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
         gradient_kernel<Pass::gradient>(), gradient_kernel<Pass::tangent>(), simd::Batch<P>::width,
-        !has_operation<F>, Elements::in_place, is_expensive<F>, Elements::differentiable};
+        is_complex<Y> ? 0 : Elements::real_element, !has_operation<F>, Elements::in_place,
+        is_expensive<F>, Elements::differentiable};
 };
 
 /// The kernel of a sum and its gradients; only expressions that are summed have one.
@@ -9871,8 +9756,6 @@ template <class T> T only_reshaped(T t) {
     if constexpr (requires { t.impl().view.reset(); }) t.impl().view.reset();
     return t;
 }
-} // namespace detail
-namespace detail {
 /// All elements as a vector, for the function of this name.
 template <Operand X> auto in_one_row(char const* name, X const& x) {
     return express(Reshape{{}, Axes{-1}, name}, x);
@@ -10576,14 +10459,16 @@ template <Operand X> auto logsumexp(X const& x) { return logsumexp(x, detail::al
 /// Square root of a sum of squares, with gradient 0 at 0 (as PyTorch's norm has).
 struct NormRoot : Elementwise<R(R)> {
     auto value(auto x) const { return sqrt(x); }
-    auto partial(wrt<0>, auto y, auto) const { return selected{!(y == 0), 0.5 * reciprocal(y)}; }
+    auto partial(wrt<0>, auto y, auto) const {
+        return selected{!(y == 0), 0.5 * detail::reciprocal_or_zero(y)};
+    }
 };
 /// Root s^(1/p) of a sum of p-th powers, with gradient 0 at 0.
 struct PowerRoot : Elementwise<R(R)> {
     double p = 2; // of the p-norm
     auto value(auto s) const { return pow(s, 1 / p); }
     auto partial(wrt<0>, auto, auto s) const {
-        return selected{!(s == 0), (1 / p) * pow(s, 1 / p - 1)};
+        return selected{!(s == 0), (1 / p) * pow(where(s == 0, 1, s), 1 / p - 1)};
     }
 };
 /// |x|^p, with gradient 0 at 0.
@@ -10592,7 +10477,7 @@ struct AbsPower : Elementwise<R(R), R(C)> {
     auto value(auto x) const { return pow(abs(x), p); }
     auto partial(wrt<0>, auto, auto x) const {
         auto const r = abs(x);
-        return gradient{where(r == 0, 0, p * pow(r, p - 1)) * sgn(x)};
+        return gradient{where(r == 0, 0, p * pow(where(r == 0, 1, r), p - 1)) * sgn(x)};
     }
 };
 
@@ -11640,6 +11525,23 @@ concept TensorLike = requires(X const& x) { materialize(x); };
 template <class X>
 using tensor_type = std::remove_cvref_t<decltype(materialize(std::declval<X const&>()))>;
 
+/// Calls f(Tensor<T>) with the scalar type of t.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
+    switch (t.dtype()) {
+    case DType::boolean:
+        return f(t.as<bool>());
+    case DType::int64:
+        return f(t.as<std::int64_t>());
+    case DType::float32:
+        return f(t.as<float>());
+    case DType::float64:
+        return f(t.as<double>());
+    case DType::complex64:
+        return f(t.as<std::complex<float>>());
+    default:
+        return f(t.as<std::complex<double>>());
+    }
+}
 /// True for a tensor and an xtensor expression, in either order.
 template <class A, class B>
 concept TensorBesideXtensor =
@@ -12252,11 +12154,10 @@ inline bool forbids_differentiation(GradOptions const& options) noexcept {
 }
 XGRAD_LAZY [[gnu::cold]] void forbid_differentiation(
     CachedVector<Edge> const& outputs, AnyTensor& gradient);
-/// Runs the pass of grad().
 /// run_backward() whose captured gradients are contiguous.
 XGRAD_LAZY void run_to_inputs(
     std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph);
-
+/// Runs the pass of grad().
 XGRAD_LAZY void run_grad(
     std::span<Root> roots, std::span<Capture> captures, GradOptions const& options);
 
@@ -12282,10 +12183,6 @@ namespace detail {
 /// Number of rows of the batched gradients; throws where a gradient does not fit its output.
 XGRAD_LAZY [[gnu::cold]] std::size_t batch_size(
     TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients);
-
-} // namespace detail
-
-namespace detail {
 
 /// grad() of one output: writes the gradient of input i to gradients[i].
 XGRAD_LAZY void grad_into(AnyTensor* gradients, AnyTensor const& output,
@@ -12745,25 +12642,29 @@ template <class F, class In> struct CallOf {
     }
 };
 
+/// X is, or has in it, a Batched of vmap().
+template <class X> inline constexpr bool has_batched = EvaluatedAtOnce<X>;
+template <class... X> inline constexpr bool has_batched<std::tuple<X...>> = (has_batched<X> || ...);
+
 /// The types of a function F and its inputs X, checked: if `fits` is false, the compiler has
 /// reported why.
 template <class F, class X> struct CheckedCall {
-    static_assert(StructureLike<X>,
-        "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
     static auto in() {
         if constexpr (StructureLike<X>) return std::type_identity<structure<X>>{};
         else return std::type_identity<std::tuple<>>{};
     }
     using In = typename decltype(in())::type;
-    using Call = CallOf<std::remove_reference_t<F>, In>;
+    using Call =
+        CallOf<std::conditional_t<StructureLike<X>, std::remove_reference_t<F>, void()>, In>;
+    static constexpr bool fits = StructureLike<X> && Call::returns_tensors;
+    using Result = typename Call::Result;
+    static_assert(StructureLike<X>,
+        "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
     static_assert(!StructureLike<X> || Call::takes_inputs,
         "the function cannot be called with these inputs: "
         "it takes a Tensor<T> const& for each of them");
     static_assert(!StructureLike<X> || !Call::takes_inputs || Call::returns_tensors,
         "the function must return a Tensor, an expression, or a std::tuple of such");
-    static constexpr bool fits = StructureLike<X> && Call::returns_tensors;
-
-    using Result = typename Call::Result;
 };
 
 /// The types of a function and its inputs for a transform, whose inputs must be differentiable.
@@ -12771,9 +12672,11 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
     using In = typename CheckedCall<F, X>::In;
     using Call = typename CheckedCall<F, X>::Call;
     using Result = typename CheckedCall<F, X>::Result;
+    static constexpr bool is_batched = has_batched<std::tuple<In, Result>>;
+    static constexpr bool fits = CheckedCall<F, X>::fits && all_differentiable<In> && !is_batched;
+    static_assert(!is_batched, "vmap: solvers, vjp(f)(x), linearize() have no rule: use looped(f)");
     static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: "
                                           "let the function capture masks and indices");
-    static constexpr bool fits = CheckedCall<F, X>::fits && all_differentiable<In>;
     /// Whether the function returns one tensor, of real numbers.
     static constexpr bool returns_real = [] {
         if constexpr (TensorLike<Result>) return all_real<Result>;
@@ -12994,6 +12897,31 @@ private:
     XGRAD_LAZY Evaluation evaluation() const;
 };
 
+/// f(inputs), and the gradients of the inputs where v, or 1, is that of the outputs.
+template <class F, class X, class... V>
+auto value_and_gradients(
+    std::string_view name, F& f, X const& inputs, TransformOptions const& options, V const&... v) {
+    using Of = Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool is_real = sizeof...(V) != 0 || Of::returns_real,
+                       fits = (std::same_as<structure<V>, structure<typename Of::Result>> && ...);
+        static_assert(is_real, "value_and_grad, and vjp without a vector v: the function must "
+                               "return a single tensor of real numbers");
+        static_assert(fits,
+            "vjp: v must have the structure and the scalar types of what the function returns");
+        if constexpr (is_real && fits)
+            return Of::value_and(name, f, inputs, options,
+                [&](auto const& e, auto products, auto const&, auto const& out) {
+                    if constexpr (sizeof...(V) == 0) vector_jacobian_product(e, {}, products);
+                    else {
+                        auto const& vector = (StructureOf<V>::make(v), ...);
+                        check_sizes("vjp", vector, out);
+                        vector_jacobian_product(e, erased(vector), products);
+                    }
+                });
+    }
+}
+
 } // namespace detail
 
 /// f(inputs), and v^T J for the Jacobian J of f: the gradients of the inputs where v is that of the
@@ -13003,53 +12931,18 @@ private:
 /// z); of a holomorphic f, v conj(f').
 template <class F, class X, detail::StructureLike V>
 auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        constexpr bool v_fits =
-            std::same_as<detail::structure<V>, detail::structure<typename Of::Result>>;
-        static_assert(v_fits,
-            "vjp: v must have the structure and the scalar types of what the function returns");
-        if constexpr (v_fits) {
-            return Of::value_and("vjp", f, inputs, options,
-                [&](auto const& e, auto products, auto const&, auto const& out) {
-                    detail::structure<V> const vector(detail::StructureOf<V>::make(v));
-                    detail::check_sizes("vjp", vector, out);
-                    detail::vector_jacobian_product(e, detail::erased(vector), products);
-                });
-        }
-    }
+    return detail::value_and_gradients("vjp", f, inputs, options, v);
 }
 /// For an f that returns a real scalar: v is 1.
 template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        constexpr bool is_real = Of::returns_real;
-        static_assert(is_real, "vjp: the vector v can only be left out for a function that returns "
-                               "a single tensor of real numbers");
-        if constexpr (is_real)
-            return Of::value_and("vjp", f, inputs, options,
-                [](auto const& e, auto products, auto const&, auto const&) {
-                    detail::vector_jacobian_product(e, {}, products);
-                });
-    }
+    return detail::value_and_gradients("vjp", f, inputs, options);
 }
-
 /// f(inputs), a real scalar, and its gradients with respect to all inputs, in their structure.
 /// `inputs` is a Tensor or a std::tuple of tensors. The gradient for a complex input is df/dRe z +
 /// i df/dIm z.
 template <class F, class X>
 auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        constexpr bool is_real = Of::returns_real;
-        static_assert(
-            is_real, "value_and_grad: the function must return a single tensor of real numbers");
-        if constexpr (is_real)
-            return Of::value_and("value_and_grad", f, inputs, options,
-                [](auto const& e, auto products, auto const&, auto const&) {
-                    detail::vector_jacobian_product(e, {}, products);
-                });
-    }
+    return detail::value_and_gradients("value_and_grad", f, inputs, options);
 }
 
 /// Options of grad(f).
@@ -13093,22 +12986,13 @@ auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
     }
 }
 
-/// The derivative of a function of one complex number: the gradient is its conjugate.
-template <class F, class X> auto derivative(F& f, X const& x, DerivativeOptions const& o) {
-    static_assert(TensorLike<X>, "grad: a holomorphic function has one complex input");
-    if (!o.holomorphic)
-        fail<TypeError>("grad: the function returns complex numbers, and not a real one: with "
-                        "{.holomorphic = true} the result is its complex derivative");
-    using C = typename X::scalar;
-    auto const number = [&f](auto const& z) {
-        auto const y = materialize_expression(f(z));
-        if (y.numel() != 1)
-            fail<GraphError>("grad: the function must return one number, not shape ", y.shape());
-        return reshape(y, Axes{});
-    };
-    auto const [value, g] = vjp(number, x, Tensor<C>(C(1)), {o.create_graph, o.strict});
-    return structure<X>(conj(g));
-}
+/// The type of a tensor or an expression of complex numbers.
+template <class X>
+concept ComplexTensor = requires { requires std::same_as<typename X::kind, C>; };
+template <class F, class... X>
+concept ReturnsComplex = requires(F& f, X const&... x) {
+    { std::invoke(f, tensor_input(x)...) } -> ComplexTensor;
+};
 
 } // namespace detail
 
@@ -13135,14 +13019,20 @@ template <std::size_t... positions, detail::TransformedFunction F>
 auto grad(F&& f, DerivativeOptions const& options) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f)), options]<detail::TransformInput... X>(
                X const&... x) {
-        constexpr bool is_complex = [] {
-            using Result = decltype(detail::call_with(f, x...));
-            if constexpr (detail::TensorLike<Result>) return detail::all_complex<Result>;
-            else return false;
-        }();
-        if constexpr (is_complex) {
-            static_assert(sizeof...(positions) == 0, "grad: no positions with holomorphic");
-            return detail::derivative(f, detail::tensor_input(x)..., options);
+        if constexpr (detail::ReturnsComplex<decltype(f), X...>) {
+            constexpr bool is_one = sizeof...(positions) == 0 && sizeof...(X) == 1;
+            static_assert(is_one && (detail::ComplexTensor<X> && ...),
+                "grad: a holomorphic function has one complex input");
+            if (!options.holomorphic)
+                detail::fail<TypeError>(
+                    "grad: the function returns complex numbers, and not a real one: with "
+                    "{.holomorphic = true} the result is its complex derivative");
+            // the conjugate of the gradient of the real part
+            auto const part = [&f](auto const& z) { return real(detail::call_with(f, z)); };
+            auto const g =
+                detail::value_and_grad_at<>(part, {options.create_graph, options.strict}, x...)
+                    .second;
+            return std::remove_const_t<decltype(g)>(conj(g));
         } else {
             if (options.holomorphic)
                 detail::fail<TypeError>(
@@ -13306,7 +13196,6 @@ namespace detail {
 
 class ForwardPass;
 
-constexpr bool is_single(DType t) { return t == DType::float32 || t == DType::complex64; }
 /// A view of the real, or of the imaginary, parts of an array.
 XGRAD_LAZY [[gnu::cold]] AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary);
 XGRAD_LAZY [[gnu::cold]] void copy_parts(
@@ -15771,28 +15660,6 @@ template <class E> Tensor<typename E::scalar> record(E const& e) {
         record_flat(flat.table, flat.object(), flat.operands).handle());
 }
 
-/// Reduces an expression over axes without storing its values or recording.
-template <class Combine, class E>
-Array<typename E::scalar> reduce_unrecorded(E const& e, Axes const& axes, bool keep) {
-    FlattenedExpression<E> const flat(e);
-    BoundOperands const in(flat.table, flat.object(), flat.operands, false);
-    return reduce_expression<Combine, typename E::scalar>(
-        flat.table.kernels, flat.object(), in.arrays, in.space(), axes, keep);
-}
-
-/// Sums an expression over axes (over all without a list) without storing its values, and records
-/// the sum. A mean is a sum times 1 / count.
-template <class E>
-Tensor<typename E::scalar> record_sum(
-    std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false) {
-    check_defined(operation, e);
-    FlattenedExpression<E> const flat(e);
-    return Tensor<typename E::scalar>(
-        record_flat_sum(operation, flat.table, sum_kernel_of<typename FlattenedExpression<E>::F>(),
-            flat.object(), flat.operands, over, keepdims, mean)
-            .handle());
-}
-
 } // namespace xgrad::detail
 
 namespace xgrad {
@@ -16288,13 +16155,21 @@ namespace xgrad {
 template <Operand X> auto materialize_expression(X const& x) { return detail::materialize(x); }
 template <Scalar T> Traced<T> materialize_expression(Traced<T> const& x) { return x; }
 
-/// Masks are summed as int64; the mean of integers is double.
+/// Masks are summed as int64; the mean of integers is double. A mean is a sum times 1 / count.
 template <Operand X>
 auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool keep, bool mean) {
     using L = typename X::kind;
     if constexpr (std::same_as<L, B>)
         return record_sum(operation, cast<std::int64_t>(x), axes, keep, mean);
-    else return detail::record_sum(operation, x, axes, keep, mean);
+    else {
+        detail::check_defined(operation, x);
+        using Flattened = detail::FlattenedExpression<X>;
+        Flattened const flat(x);
+        return Tensor<typename X::scalar>(detail::record_flat_sum(operation, flat.table,
+            detail::sum_kernel_of<typename Flattened::F>(), flat.object(), flat.operands, axes,
+            keep, mean)
+                                              .handle());
+    }
 }
 
 /// True where an operand of x requires a gradient.
@@ -16310,9 +16185,12 @@ template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
 template <template <class> class Combine, Operand X>
 auto fold(X const& x, Axes const& axes, bool keep) {
     using T = typename X::scalar;
-    if constexpr (detail::is_expression<X>)
-        return Tensor<T>(detail::reduce_unrecorded<Combine<T>>(x, axes, keep));
-    else return Tensor<T>(detail::reduce_array<Combine>(x.array_of(), axes, keep));
+    if constexpr (detail::is_expression<X>) {
+        detail::FlattenedExpression<X> const flat(x);
+        detail::BoundOperands const in(flat.table, flat.object(), flat.operands, false);
+        return Tensor<T>(detail::reduce_expression<Combine<T>, T>(
+            flat.table.kernels, flat.object(), in.arrays, in.space(), axes, keep));
+    } else return Tensor<T>(detail::reduce_array<Combine>(x.array_of(), axes, keep));
 }
 
 /// Detaches a tensor that a recorded operation reads as a constant.
@@ -16376,17 +16254,12 @@ auto clip(X const& x, L const& lower, U const& upper) {
     auto alias(X const&... x) {                                                                    \
         return name(x...);                                                                         \
     }
-XGRAD_ALIAS(absolute, abs)
-XGRAD_ALIAS(arccos, acos)
-XGRAD_ALIAS(arccosh, acosh)
-XGRAD_ALIAS(arcsin, asin)
-XGRAD_ALIAS(arcsinh, asinh)
-XGRAD_ALIAS(arctan, atan)
-XGRAD_ALIAS(arctan2, atan2)
-XGRAD_ALIAS(arctanh, atanh)
-XGRAD_ALIAS(arg, angle)
-XGRAD_ALIAS(mod, remainder)
-XGRAD_ALIAS(power, pow)
+// clang-format off
+XGRAD_ALIAS(absolute, abs) XGRAD_ALIAS(arccos, acos) XGRAD_ALIAS(arccosh, acosh)
+XGRAD_ALIAS(arcsin, asin) XGRAD_ALIAS(arcsinh, asinh) XGRAD_ALIAS(arctan, atan)
+XGRAD_ALIAS(arctan2, atan2) XGRAD_ALIAS(arctanh, atanh) XGRAD_ALIAS(arg, angle)
+XGRAD_ALIAS(mod, remainder) XGRAD_ALIAS(power, pow)
+// clang-format on
 #undef XGRAD_ALIAS
 /// `name(a, b)` is `a op b`.
 #define XGRAD_OPERATOR(name, op)                                                                   \
@@ -16395,18 +16268,17 @@ XGRAD_ALIAS(power, pow)
     auto name(A const& a, B const& b) {                                                            \
         return a op b;                                                                             \
     }
-XGRAD_OPERATOR(add, +)
-XGRAD_OPERATOR(sub, -)
-XGRAD_OPERATOR(subtract, -)
-XGRAD_OPERATOR(mul, *)
-XGRAD_OPERATOR(multiply, *)
-XGRAD_OPERATOR(div, /)
-XGRAD_OPERATOR(divide, /)
-XGRAD_OPERATOR(logical_and, &&)
-XGRAD_OPERATOR(logical_or, ||)
+    // clang-format off
+XGRAD_OPERATOR(add, +) XGRAD_OPERATOR(sub, -) XGRAD_OPERATOR(subtract, -) XGRAD_OPERATOR(mul, *)
+XGRAD_OPERATOR(multiply, *) XGRAD_OPERATOR(div, /) XGRAD_OPERATOR(divide, /)
+XGRAD_OPERATOR(logical_and, &&) XGRAD_OPERATOR(logical_or, ||)
+// clang-format on
 #undef XGRAD_OPERATOR
-/// -x and !x.
-template <Operand X> auto neg(X const& x) { return -x; }
+    /// -x and !x.
+    template <Operand X>
+    auto neg(X const& x) {
+    return -x;
+}
 template <Operand X> auto negative(X const& x) { return -x; }
 template <Operand X> auto logical_not(X const& x) { return !x; }
 /// x itself: +x.
@@ -16510,14 +16382,6 @@ Tensor<T> zeros(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g 
 template <Scalar T = double>
 Tensor<T> ones(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     return full<T>(shape, T(1), g);
-}
-template <Scalar T>
-Tensor<T> zeros_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
-    return zeros<T>(t.shape(), g);
-}
-template <Scalar T>
-Tensor<T> ones_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
-    return ones<T>(t.shape(), g);
 }
 
 /// Without values: its memory is not initialised.
@@ -16705,16 +16569,17 @@ XGRAD_CREATION(rand, Differentiable)
 XGRAD_CREATION(randn, Differentiable)
 #undef XGRAD_CREATION
 
-/// rand() of the shape and type of another tensor.
-template <Differentiable T>
-Tensor<T> rand_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
-    return rand<T>(t.shape(), g);
-}
-/// randn() of the shape and type of another tensor.
-template <Differentiable T>
-Tensor<T> randn_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
-    return randn<T>(t.shape(), g);
-}
+/// `f_like(t)` is `f()` of the shape and type of t.
+#define XGRAD_CREATION(f, Numbers)                                                                 \
+    template <Numbers T>                                                                           \
+    Tensor<T> f##_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {             \
+        return f<T>(t.shape(), g);                                                                 \
+    }
+XGRAD_CREATION(zeros, Scalar)
+XGRAD_CREATION(ones, Scalar)
+XGRAD_CREATION(rand, Differentiable)
+XGRAD_CREATION(randn, Differentiable)
+#undef XGRAD_CREATION
 /// full() of the shape and type of another tensor.
 template <Scalar T>
 Tensor<T> full_like(
@@ -18883,6 +18748,8 @@ XGRAD_LAZY [[gnu::cold]] bool is_zero(AnyTensor const& t);
 XGRAD_LAZY [[gnu::cold]] void check_recorded(Node& node, std::span<AnyTensor const> outputs,
     std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents);
 
+/// `shape` with a leading axis.
+XGRAD_LAZY Shape batch_shape(std::size_t directions, Shape const& shape);
 /// Tangent i of a batch: a view.
 XGRAD_LAZY AnyTensor tangent_at(AnyTensor const& batch, std::size_t i);
 /// Copies tangent i to a batch of so many, which is made of zeros where it is undefined.
@@ -19056,26 +18923,19 @@ Tensor<T>& Tensor<T>::masked_fill_(Tensor<bool> const& mask, X const& value) {
     detail::assign(*this, where(mask, value, *this), "masked_fill_");
     return *this;
 }
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator+=(X const& x) {
-    detail::assign(*this, *this + x, "+=");
-    return *this;
-}
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator-=(X const& x) {
-    detail::assign(*this, *this - x, "-=");
-    return *this;
-}
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator*=(X const& x) {
-    detail::assign(*this, *this * x, "*=");
-    return *this;
-}
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator/=(X const& x) {
-    detail::assign(*this, *this / x, "/=");
-    return *this;
-}
-template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator%=(X const& x) {
-    detail::assign(*this, *this % x, "%=");
-    return *this;
-}
+#define XGRAD_COMPOUND(op)                                                                         \
+    template <Scalar T>                                                                            \
+    template <detail::OperandLike X>                                                               \
+    Tensor<T>& Tensor<T>::operator op##=(X const& x) {                                             \
+        detail::assign(*this, *this op x, #op "=");                                                \
+        return *this;                                                                              \
+    }
+XGRAD_COMPOUND(+)
+XGRAD_COMPOUND(-)
+XGRAD_COMPOUND(*)
+XGRAD_COMPOUND(/)
+XGRAD_COMPOUND(%)
+#undef XGRAD_COMPOUND
 
 template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
     if (is_view()) detail::fail<GraphError>("Can't detach views in-place. Use detach() instead.");
@@ -19633,9 +19493,6 @@ void array_text(
     out += ']';
 }
 
-} // namespace detail
-
-namespace detail {
 /// ", grad_fn=<MulBackward>", or <Invalid> for a view whose grad_fn was lost when its base was
 /// changed.
 XGRAD_LAZY [[gnu::cold]] std::string grad_fn_text(AnyTensor const& t);
@@ -19653,20 +19510,7 @@ template <Scalar T> std::string to_string(Tensor<T> const& t, NumberFormat forma
 /// contain it.
 template <std::same_as<AnyTensor> A> std::string to_string(A const& t, NumberFormat format = {}) {
     if (!t.defined()) return "Tensor(undefined)";
-    switch (t.dtype()) {
-    case DType::boolean:
-        return to_string(t.template as<bool>(), format);
-    case DType::int64:
-        return to_string(t.template as<std::int64_t>(), format);
-    case DType::float32:
-        return to_string(t.template as<float>(), format);
-    case DType::float64:
-        return to_string(t.template as<double>(), format);
-    case DType::complex64:
-        return to_string(t.template as<std::complex<float>>(), format);
-    default:
-        return to_string(t.template as<std::complex<double>>(), format);
-    }
+    return detail::with_type(t, [&](auto const& typed) { return to_string(typed, format); });
 }
 /// A shape, strides or a list of axes: "[2, 3]".
 template <class T> std::string to_string(Dims<T> const& dims) { return detail::message_of({dims}); }
@@ -19715,31 +19559,18 @@ template <class A, class B> Tensor<double> refuse_operator() {
 } // namespace detail
 
 // Rejects operators that xtensor would otherwise apply with the tensor as one scalar element.
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator&(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator|(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator^(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator<<(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator>>(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
+#define XGRAD_REFUSED(op)                                                                          \
+    template <class A, class B>                                                                    \
+        requires detail::TensorBesideXtensor<A, B>                                                 \
+    auto operator op(A&&, B&&) {                                                                   \
+        return detail::refuse_operator<A, B>();                                                    \
+    }
+XGRAD_REFUSED(&)
+XGRAD_REFUSED(|)
+XGRAD_REFUSED(^)
+XGRAD_REFUSED(<<)
+XGRAD_REFUSED(>>)
+#undef XGRAD_REFUSED
 
 } // namespace xgrad
 
@@ -19831,24 +19662,6 @@ namespace detail {
 /// A copy of the values without grad_fn.
 XGRAD_LAZY AnyTensor value_copy(AnyTensor const& t);
 
-/// Calls f(Tensor<T>) with the scalar type of t.
-template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
-    switch (t.dtype()) {
-    case DType::boolean:
-        return f(t.as<bool>());
-    case DType::int64:
-        return f(t.as<std::int64_t>());
-    case DType::float32:
-        return f(t.as<float>());
-    case DType::float64:
-        return f(t.as<double>());
-    case DType::complex64:
-        return f(t.as<std::complex<float>>());
-    default:
-        return f(t.as<std::complex<double>>());
-    }
-}
-
 /// True where one type converts to another: precision may change, and real numbers become complex.
 constexpr bool converts(DType from, DType to) noexcept {
     return from == to || (is_differentiable(from) && is_differentiable(to) &&
@@ -19900,6 +19713,24 @@ namespace detail {
 XGRAD_LAZY Array<bool> full_mask(
     Tensor<bool> const& mask, AnyTensor const& x, std::string_view name = "x(mask)");
 
+/// Base of what x(mask) and x(index) return. x(i) += y is x(i) = x(i) + y; a named tensor that was
+/// read changes alone.
+template <class Self, Scalar T> struct SelectedTensor : Tensor<T> {
+    explicit SelectedTensor(Tensor<T> t) : Tensor<T>(std::move(t)) {}
+#define XGRAD_COMPOUND(op)                                                                         \
+    template <detail::OperandLike X> void operator op##=(X const& x)&& {                           \
+        static_cast<Self&&>(*this) = static_cast<Tensor<T> const&>(*this) op x;                    \
+    }                                                                                              \
+    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x)& {                      \
+        return Tensor<T>::operator op##=(x);                                                       \
+    }
+    XGRAD_COMPOUND(+)
+    XGRAD_COMPOUND(-)
+    XGRAD_COMPOUND(*)
+    XGRAD_COMPOUND(/)
+#undef XGRAD_COMPOUND
+};
+
 } // namespace detail
 
 /// The elements of x where the mask, broadcast to its shape, is true, as a vector.
@@ -19908,10 +19739,11 @@ template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> con
 }
 
 /// The result of x(mask): a vector to read, a destination to assign to.
-template <Scalar T> class MaskedTensor : public Tensor<T> {
+template <Scalar T> class MaskedTensor : public detail::SelectedTensor<MaskedTensor<T>, T> {
 public:
     MaskedTensor(Tensor<T> t, Tensor<bool> mask)
-        : Tensor<T>(express(MaskedSelect{{}, detail::full_mask(mask, t)}, t)),
+        : detail::SelectedTensor<MaskedTensor, T>(
+              express(MaskedSelect{{}, detail::full_mask(mask, t)}, t)),
           tensor_(std::move(t)), mask_(std::move(mask)) {
         if constexpr (detail::watches_handles) tensor_.belongs_to_library();
     }
@@ -19932,20 +19764,6 @@ public:
     void operator=(MaskedTensor const& o) && {
         std::move(*this) = static_cast<Tensor<T> const&>(o);
     }
-
-    // x(mask) += y is x(mask) = x(mask) + y. A named vector that was read changes alone.
-#define XGRAD_COMPOUND(op)                                                                         \
-    template <detail::OperandLike X> void operator op##=(X const& x)&& {                           \
-        std::move(*this) = static_cast<Tensor<T> const&>(*this) op x;                              \
-    }                                                                                              \
-    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x)& {                      \
-        return Tensor<T>::operator op##=(x);                                                       \
-    }
-    XGRAD_COMPOUND(+)
-    XGRAD_COMPOUND(-)
-    XGRAD_COMPOUND(*)
-    XGRAD_COMPOUND(/)
-#undef XGRAD_COMPOUND
 
 private:
     Tensor<T> tensor_;
@@ -19999,11 +19817,11 @@ template <class I> std::size_t axes_of(std::size_t unnamed) {
 } // namespace detail
 
 /// The result of x(index): a tensor to read, a destination to assign to.
-template <Scalar T> class IndexedTensor : public Tensor<T> {
+template <Scalar T> class IndexedTensor : public detail::SelectedTensor<IndexedTensor<T>, T> {
 public:
     /// The slices of `part`, seen in shape `shape`, at these positions of an axis.
     IndexedTensor(Tensor<T> part, Shape const& shape, std::size_t axis, Tensor<std::int64_t> index)
-        : Tensor<T>(
+        : detail::SelectedTensor<IndexedTensor, T>(
               take(xgrad::reshape(part, Axes(shape)), index, static_cast<std::ptrdiff_t>(axis))),
           part_(std::move(part)), shape_(shape), axis_(static_cast<std::ptrdiff_t>(axis)),
           index_(std::move(index)) {
@@ -20039,20 +19857,6 @@ public:
     void operator=(IndexedTensor const& o) && {
         std::move(*this) = static_cast<Tensor<T> const&>(o);
     }
-
-    // x(index) += y is x(index) = x(index) + y.
-#define XGRAD_COMPOUND(op)                                                                         \
-    template <detail::OperandLike X> void operator op##=(X const& x)&& {                           \
-        std::move(*this) = static_cast<Tensor<T> const&>(*this) op x;                              \
-    }                                                                                              \
-    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x)& {                      \
-        return Tensor<T>::operator op##=(x);                                                       \
-    }
-    XGRAD_COMPOUND(+)
-    XGRAD_COMPOUND(-)
-    XGRAD_COMPOUND(*)
-    XGRAD_COMPOUND(/)
-#undef XGRAD_COMPOUND
 
 private:
     Tensor<T> part_;
@@ -21313,171 +21117,6 @@ XGRAD_HAS_BODIES_ELSEWHERE(testing_to_dot_hpp)
 #    define XGRAD_IMPLEMENTATION
 #endif
 
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ACCUMULATE_GRAD_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ACCUMULATE_GRAD_IPP
-
-// ======== xgrad/impl/autograd/accumulate_grad.ipp
-// Bodies of accumulate_grad.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_NOINLINE XGRAD_FUNCTION void fail_two_libraries() {
-    fail<GraphError>("xgrad is there twice: this tensor is of another program or library, whose "
-                     "grad mode and passes this one does not see; link xgrad::compiled as a "
-                     "shared library (docs/libraries.md)");
-}
-
-XGRAD_FUNCTION void accumulate(AnyTensor& grad, AnyTensor gradient) {
-    if (auto& view = gradient.impl().view; view && !grad_mode && view->base->refs.load() == 1)
-        view.reset();
-    if (grad.defined()) {
-        if (grad.is_inference() && !inference_mode)
-            fail<GraphError>(
-                "Inplace update to inference tensor outside InferenceMode is not allowed. You can "
-                "make a clone to get a normal tensor before doing inplace "
-                "update. The tensor is a .grad that backward() made in InferenceMode.");
-        if (grad_mode || overlaps_itself(grad.impl().array))
-            grad = grad.impl().type->add(grad, gradient);
-        else grad.impl().type->add_in_place(grad, gradient);
-    } else if (can_be_taken(gradient)) grad = std::move(gradient);
-    else grad = gradient.impl().type->copy(gradient);
-}
-
-XGRAD_FUNCTION void add_to(AnyTensor& sum, AnyTensor const& more) {
-    sum = sum.defined() ? sum.impl().type->add(sum, more) : more;
-}
-
-XGRAD_FUNCTION void AccumulateGrad::accumulate_gradient(AnyTensor& gradient) {
-    if (!gradient.defined() || !accumulates_gradient()) return;
-    if (!leaf_->grad && can_be_taken(gradient)) leaf_->grad = std::move(gradient).handle();
-    else add(std::move(gradient));
-}
-
-XGRAD_FUNCTION AccumulateGrad* AccumulateGrad::made(TensorImpl& leaf) {
-    AccumulateGrad* node = nullptr;
-    auto* const fresh = new AccumulateGrad(leaf);
-    if (leaf.accumulator.compare_exchange_strong(node, fresh, std::memory_order_acq_rel))
-        return fresh;
-    delete fresh;
-    return node;
-}
-
-XGRAD_NOINLINE XGRAD_FUNCTION void AccumulateGrad::add(AnyTensor gradient) {
-    AnyTensor grad(std::move(leaf_->grad));
-    try {
-        accumulate(grad, std::move(gradient));
-    } catch (...) {
-        leaf_->grad = std::move(grad).handle();
-        throw;
-    }
-    leaf_->grad = std::move(grad).handle();
-}
-
-XGRAD_FUNCTION AnyTensor snapshot(AnyTensor const& t) {
-    AnyTensor a = alias(t);
-    auto edge = gradient_edge(t);
-    a.impl().grad_fn = std::move(edge.function);
-    a.impl().output_nr = edge.input_nr;
-    return a;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ACCUMULATE_GRAD_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANOMALY_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANOMALY_IPP
-
-// ======== xgrad/impl/autograd/anomaly.ipp
-// Bodies of anomaly.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY bool is_own(SourceLocation const& at) {
-    std::string_view headers = __FILE__;
-    if (std::string_view const here = "/autograd/anomaly.hpp"; headers.ends_with(here))
-        headers.remove_suffix(here.size());
-    return std::string_view(at.file_name()).starts_with(headers);
-}
-
-XGRAD_LAZY_BODY std::shared_ptr<Origin const> make_origin() {
-    auto origin = std::make_shared<Origin>();
-    if (auto const* const at = anomaly.location; at && !is_own(*at))
-        origin->location = std::string(at->file_name()) + ":" + std::to_string(at->line()) +
-                           ", in " + at->function_name();
-    else origin->stack = call_stack();
-    if (anomaly.running) {
-        origin->parent_name = anomaly.running->name();
-        if (auto const* const hooks = NodeHooks::of(*anomaly.running))
-            origin->parent = hooks->origin;
-    }
-    return origin;
-}
-
-/// The text of an origin and of those that induced it. All call stacks are looked up at once.
-XGRAD_LAZY std::string origin_text(Origin const& origin) {
-    static std::mutex mutex; // of the texts in origins
-    std::lock_guard const lock(mutex);
-    std::vector<Origin const*> without_text;
-    std::vector<std::vector<void*>> stacks;
-    for (auto const* o = &origin; o; o = o->parent.get()) {
-        if (o->text.empty()) o->text = o->location;
-        if (!o->text.empty()) continue;
-        without_text.push_back(o);
-        stacks.push_back(o->stack);
-    }
-    if (!stacks.empty()) {
-        auto texts = call_stack_texts(stacks);
-        for (std::size_t i = 0; i < texts.size(); ++i) without_text[i]->text = std::move(texts[i]);
-    }
-    std::string text = " It was recorded at " + origin.text + ".";
-    for (auto const* o = &origin; o && !o->parent_name.empty(); o = o->parent.get())
-        text += " That was induced by the backward pass of " + o->parent_name +
-                (o->parent ? ", which was recorded at " + o->parent->text : std::string()) + ".";
-    return text;
-}
-
-/// An exception of which copies share the text.
-template <class E> class ErrorAtOrigin : public E {
-public:
-    ErrorAtOrigin(std::string const& message, std::shared_ptr<Origin const> origin)
-        : E(message), text_(std::make_shared<Text>()) {
-        text_->origin = std::move(origin);
-    }
-    char const* what() const noexcept override {
-        try {
-            std::call_once(text_->composed,
-                [this] { text_->whole = E::what() + origin_text(*text_->origin); });
-            return text_->whole.c_str();
-        } catch (...) { return E::what(); } // no memory for the text
-    }
-
-private:
-    struct Text {
-        std::shared_ptr<Origin const> origin;
-        std::once_flag composed;
-        std::string whole;
-    };
-    std::shared_ptr<Text> text_;
-};
-
-/// Throws E with the message and where the Node was recorded. The text is composed when what() is
-/// first called: it may start addr2line.
-template <class E>
-[[noreturn, gnu::cold]] void fail_at_origin(std::string const& message, NodeHooks const* hooks) {
-    if (!hooks || !hooks->origin) throw E(message);
-    throw ErrorAtOrigin<E>(message, hooks->origin);
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_FUNCTION AnomalyMode::~AnomalyMode() {
-    detail::anomaly.functions = before_.functions;
-    detail::anomaly.check_nan = before_.check_nan;
-}
-
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANOMALY_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANY_TENSOR_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANY_TENSOR_IPP
 
@@ -21567,6 +21206,56 @@ XGRAD_FUNCTION void ViewInfo::destroy(ViewInfo* view) noexcept { delete view; }
 
 XGRAD_FUNCTION void refresh_view(TensorImpl& view) { view.view->refresh(view); }
 
+XGRAD_FUNCTION AnyTensor real_scalar(TypeInfo const& type, double value) {
+    AnyTensor t(TensorImpl::make(type, Shape()));
+    auto* const at = t.handle()->array.data;
+    if (type.dtype == DType::float32) ::new (at) float(static_cast<float>(value));
+    else ::new (at) double(value);
+    return t;
+}
+
+XGRAD_FUNCTION double real_scalar(AnyTensor const& t) {
+    auto const& a = t.handle()->array;
+    return t.handle()->type->dtype == DType::float32 ? static_cast<double>(*as<float>(a).begin())
+                                                     : *as<double>(a).begin();
+}
+
+XGRAD_FUNCTION std::string describe(AnyTensor const& t) {
+    return t.defined() ? message_of({"[", name(t.dtype()), " ", t.shape(), "]"}) : "[undefined]";
+}
+
+XGRAD_FUNCTION AnyTensor shape_only(TypeInfo const& type, Shape const& shape) {
+    AnyArray a;
+    a.shape = shape;
+    a.numel = numel(shape);
+    return AnyTensor(TensorImpl::make(type, std::move(a)));
+}
+
+XGRAD_FUNCTION AnyTensor alias(AnyTensor const& t, Caller in) {
+    auto const& of = t.impl(in);
+    AnyTensor a(TensorImpl::make(*of.type, of.array));
+    a.impl().inference = of.inference;
+    return a;
+}
+
+XGRAD_LAZY_BODY double* read_reals(AnyTensor const& t, double* to) {
+    NoGradGuard const off;
+    return with_reals(t.is_contiguous() ? t : t.impl().type->copy(t),
+        [&](auto const* from, std::size_t n) { return std::copy_n(from, n, to); });
+}
+
+XGRAD_LAZY_BODY std::vector<AnyTensor> written_reals(
+    std::span<AnyTensor const> like, double const* from) {
+    std::vector<AnyTensor> all;
+    for (auto const& t : like) {
+        all.push_back(t.impl().type->filled(t.shape(), 0));
+        with_reals(all.back(), [&]<class P>(P* to, std::size_t n) {
+            for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<P>(*from++);
+        });
+    }
+    return all;
+}
+
 } // namespace xgrad::detail
 
 namespace xgrad {
@@ -21639,46 +21328,6 @@ XGRAD_NOINLINE XGRAD_FUNCTION void AnyTensor::fail_asked(char const* member, det
     detail::fail_undefined(
         in.name, detail::message_of({"a tensor whose ", member, "() is asked for"}));
 }
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION AnyTensor real_scalar(TypeInfo const& type, double value) {
-    AnyTensor t(TensorImpl::make(type, Shape()));
-    auto* const at = t.handle()->array.data;
-    if (type.dtype == DType::float32) ::new (at) float(static_cast<float>(value));
-    else ::new (at) double(value);
-    return t;
-}
-
-XGRAD_FUNCTION double real_scalar(AnyTensor const& t) {
-    auto const& a = t.handle()->array;
-    return t.handle()->type->dtype == DType::float32 ? static_cast<double>(*as<float>(a).begin())
-                                                     : *as<double>(a).begin();
-}
-
-XGRAD_FUNCTION std::string describe(AnyTensor const& t) {
-    return t.defined() ? message_of({"[", name(t.dtype()), " ", t.shape(), "]"}) : "[undefined]";
-}
-
-XGRAD_FUNCTION AnyTensor shape_only(TypeInfo const& type, Shape const& shape) {
-    AnyArray a;
-    a.shape = shape;
-    a.numel = numel(shape);
-    return AnyTensor(TensorImpl::make(type, std::move(a)));
-}
-
-XGRAD_FUNCTION AnyTensor alias(AnyTensor const& t, Caller in) {
-    auto const& of = t.impl(in);
-    AnyTensor a(TensorImpl::make(*of.type, of.array));
-    a.impl().inference = of.inference;
-    return a;
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
 
 XGRAD_FUNCTION WeakTensor::WeakTensor(AnyTensor const& t) {
     auto& impl = t.impl();
@@ -22192,42 +21841,21 @@ XGRAD_LAZY_BODY void queue_callback(std::function<void()> f) {
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ENGINE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_GRADIENT_EDGE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_GRADIENT_EDGE_IPP
-
-// ======== xgrad/impl/autograd/gradient_edge.ipp
-// Bodies of gradient_edge.hpp.
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
-    if (!node)
-        detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
-    if (output_nr >= node->num_outputs())
-        detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr,
-            ", only ", node->num_outputs());
-    if (detail::is_leaf(*node))
-        *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
-    else edge_ = {detail::Ref<Node>(node), output_nr};
-}
-
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_GRADIENT_EDGE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_HOOK_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_HOOK_IPP
 
 // ======== xgrad/impl/autograd/hook.ipp
-// Bodies of hook.hpp.
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY void HookHandle::remove() {
-    if (auto const r = std::exchange(remove_, nullptr)) r();
-}
-
-} // namespace xgrad
+// Bodies of hook.hpp and gradient_edge.hpp, and snapshot().
 
 namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor snapshot(AnyTensor const& t) {
+    AnyTensor a = alias(t);
+    auto edge = gradient_edge(t);
+    a.impl().grad_fn = std::move(edge.function);
+    a.impl().output_nr = edge.input_nr;
+    return a;
+}
 
 XGRAD_LAZY_BODY bool AnyHookList::any() const {
     auto* const hooks = hooks_.get();
@@ -22259,12 +21887,31 @@ XGRAD_LAZY_BODY HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_LAZY_BODY GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
+    if (!node)
+        detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
+    if (output_nr >= node->num_outputs())
+        detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr,
+            ", only ", node->num_outputs());
+    if (detail::is_leaf(*node))
+        *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
+    else edge_ = {detail::Ref<Node>(node), output_nr};
+}
+
+XGRAD_LAZY_BODY void HookHandle::remove() {
+    if (auto const r = std::exchange(remove_, nullptr)) r();
+}
+
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_HOOK_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_LOCAL_GRAPH_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_LOCAL_GRAPH_IPP
 
 // ======== xgrad/impl/autograd/local_graph.ipp
-// Bodies of local_graph.hpp.
+// Bodies of local_graph.hpp and second_order.hpp.
 
 namespace xgrad::detail {
 
@@ -22317,15 +21964,9 @@ XGRAD_LAZY_BODY void set_error(std::string message, CachedVector<Edge> edges,
 XGRAD_LAZY_BODY bool is_zero(AnyTensor const& t) {
     if (!t.defined()) return true;
     NoGradGuard const off;
-    auto const values = t.impl().type->copy(t);
-    auto const all_zero = [&](auto const* first) {
-        auto const parts = values.numel() * values.impl().type->size / sizeof *first;
-        return std::all_of(first, first + parts, [](auto x) { return x == 0; });
-    };
-    auto const* const data = values.impl().array.data;
-    bool const is_single = t.dtype() == DType::float32 || t.dtype() == DType::complex64;
-    return is_single ? all_zero(reinterpret_cast<float const*>(data))
-                     : all_zero(reinterpret_cast<double const*>(data));
+    return with_reals(t.impl().type->copy(t), [](auto const* first, std::size_t n) {
+        return std::all_of(first, first + n, [](auto x) { return x == 0; });
+    });
 }
 
 XGRAD_FUNCTION void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
@@ -22361,6 +22002,12 @@ inline AnyArray row_of(AnyTensor const& batch, std::size_t i) {
     return row;
 }
 
+XGRAD_LAZY_BODY Shape batch_shape(std::size_t directions, Shape const& shape) {
+    Shape all = shape;
+    all.insert(0, directions);
+    return all;
+}
+
 XGRAD_LAZY_BODY AnyTensor tangent_at(AnyTensor const& batch, std::size_t i) {
     return tensor_of(*batch.impl().type, row_of(batch, i));
 }
@@ -22368,23 +22015,18 @@ XGRAD_LAZY_BODY AnyTensor tangent_at(AnyTensor const& batch, std::size_t i) {
 XGRAD_LAZY_BODY void put_tangent(
     AnyTensor& batch, std::size_t directions, std::size_t i, AnyTensor const& tangent) {
     auto const& type = *tangent.impl().type;
-    if (!batch.defined()) {
-        Shape shape = tangent.shape();
-        shape.insert(0, directions);
-        batch = type.filled(shape, 0);
-    }
+    if (!batch.defined()) batch = type.filled(batch_shape(directions, tangent.shape()), 0);
     type.copy_elements(row_of(batch, i), tangent.impl().array);
 }
 
 XGRAD_LAZY_BODY void push_transposed(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    // The backward pass around this does not tell which inputs need a gradient here.
+    ScopedValue<GraphTask*> const no_pass(current_pass, nullptr);
     LocalGraph graph;
     std::vector<std::size_t> defined;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (!outputs[i].defined()) continue;
-        outputs[i] = graph.input(outputs[i], {});
-        defined.push_back(i);
-    }
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (outputs[i].defined()) outputs[i] = graph.input(outputs[i], {}), defined.push_back(i);
     std::vector<AnyTensor> gradients(node.next_edges().size());
     {
         PassMode const recorded(true);
@@ -22409,13 +22051,146 @@ XGRAD_LAZY_BODY void push_transposed(Node& node, std::vector<AnyTensor> outputs,
     }
 }
 
+/// The Node of factor * a + b; b may be missing.
+template <class = void> class LinearCombination final : public Node {
+public:
+    LinearCombination(double factor, AnyTensor const& a, AnyTensor const* b)
+        : factor_(factor), has_two_(b) {
+        std::size_t count = 0;
+        if (Edge edge = gradient_edge(a)) {
+            leads_to_a_ = true;
+            edges_[count++] = std::move(edge);
+        }
+        if (b)
+            if (Edge edge = gradient_edge(*b)) edges_[count++] = std::move(edge);
+        set_edges(edges_, count);
+    }
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        if (!gradients[0].defined()) return;
+        for (std::size_t i = 0; i < results.size(); ++i) results[i] = times(i, gradients[0]);
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        for (std::size_t i = 0; i < tangents.size(); ++i)
+            if (tangents[i].defined()) add_to(results[0], times(i, tangents[i]));
+    }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    std::string name() const override { return backward_name(operation()); }
+    std::string formula() const override {
+        std::string text(operation());
+        return text += has_two_ ? "(a, b)" : factor_ == 1 ? "(a)" : "(a, number)";
+    }
+
+private:
+    char const* operation() const noexcept {
+        return has_two_ ? "Add" : factor_ == 1 ? "Clone" : "Mul";
+    }
+    /// A gradient or a tangent of edge i, times the factor of its operand.
+    AnyTensor times(std::size_t i, AnyTensor const& x) const {
+        return i == 0 && leads_to_a_ && factor_ != 1 ? x.impl().type->scaled(x, factor_) : x;
+    }
+
+    Edge edges_[2];
+    double factor_;
+    bool has_two_, leads_to_a_ = false;
+};
+
+XGRAD_LAZY_BODY void record_linear(
+    AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b) {
+    value.impl().grad_fn = Ref<Node>(new LinearCombination<>(factor, a, b));
+}
+
+[[noreturn, gnu::cold]] inline void fail_not_linked(std::string const& what) {
+    fail<GraphError>(what,
+        ": for second derivatives, or tangents, a pass has to ask for them: give "
+        ".create_graph = true to backward() or grad()");
+}
+
+XGRAD_FUNCTION AnyTensor linear_combination(
+    AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b) {
+    if (recording() && (a.requires_grad() || (b && b->requires_grad()))) [[unlikely]] {
+        auto const* const all = SecondOrder::linked.load(std::memory_order_acquire);
+        if (!all) fail_not_linked("a sum of gradients");
+        all->record_linear(value, factor, a, b);
+    }
+    return value;
+}
+
+XGRAD_FUNCTION SecondOrder const& SecondOrder::of(Node const& node) {
+    if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
+        return *all;
+    fail_not_linked(node.name());
+}
+
+XGRAD_FUNCTION ForwardMode const& ForwardMode::of(Node const& node) {
+    if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
+        return *all;
+    fail<GraphError>(node.name(), ": tangents are pushed by jvp() and the transforms beside it");
+}
+
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_LOCAL_GRAPH_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_NODE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_NODE_IPP
 
 // ======== xgrad/impl/autograd/node.ipp
-// Bodies of node.hpp.
+// Bodies of node.hpp and accumulate_grad.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_two_libraries() {
+    fail<GraphError>("xgrad is there twice: this tensor is of another program or library, whose "
+                     "grad mode and passes this one does not see; link xgrad::compiled as a "
+                     "shared library (docs/libraries.md)");
+}
+
+XGRAD_FUNCTION void accumulate(AnyTensor& grad, AnyTensor gradient) {
+    if (auto& view = gradient.impl().view; view && !grad_mode && view->base->refs.load() == 1)
+        view.reset();
+    if (grad.defined()) {
+        if (grad.is_inference() && !inference_mode)
+            fail<GraphError>(
+                "Inplace update to inference tensor outside InferenceMode is not allowed. You can "
+                "make a clone to get a normal tensor before doing inplace "
+                "update. The tensor is a .grad that backward() made in InferenceMode.");
+        if (grad_mode || overlaps_itself(grad.impl().array))
+            grad = grad.impl().type->add(grad, gradient);
+        else grad.impl().type->add_in_place(grad, gradient);
+    } else if (can_be_taken(gradient)) grad = std::move(gradient);
+    else grad = gradient.impl().type->copy(gradient);
+}
+
+XGRAD_FUNCTION void add_to(AnyTensor& sum, AnyTensor const& more) {
+    sum = sum.defined() ? sum.impl().type->add(sum, more) : more;
+}
+
+XGRAD_FUNCTION void AccumulateGrad::accumulate_gradient(AnyTensor& gradient) {
+    if (!gradient.defined() || !accumulates_gradient()) return;
+    if (!leaf_->grad && can_be_taken(gradient)) leaf_->grad = std::move(gradient).handle();
+    else add(std::move(gradient));
+}
+
+XGRAD_FUNCTION AccumulateGrad* AccumulateGrad::made(TensorImpl& leaf) {
+    AccumulateGrad* node = nullptr;
+    auto* const fresh = new AccumulateGrad(leaf);
+    if (leaf.accumulator.compare_exchange_strong(node, fresh, std::memory_order_acq_rel))
+        return fresh;
+    delete fresh;
+    return node;
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void AccumulateGrad::add(AnyTensor gradient) {
+    AnyTensor grad(std::move(leaf_->grad));
+    try {
+        accumulate(grad, std::move(gradient));
+    } catch (...) {
+        leaf_->grad = std::move(grad).handle();
+        throw;
+    }
+    leaf_->grad = std::move(grad).handle();
+}
+
+} // namespace xgrad::detail
 
 namespace xgrad {
 
@@ -22483,9 +22258,85 @@ XGRAD_FUNCTION void Node::destroy_later(Node* node) noexcept {
 #define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_RUN_NODE_IPP
 
 // ======== xgrad/impl/autograd/run_node.ipp
-// Bodies of run_node.hpp.
+// Bodies of anomaly.hpp and run_node.hpp.
 
 namespace xgrad::detail {
+
+XGRAD_LAZY_BODY bool is_own(SourceLocation const& at) {
+    std::string_view headers = __FILE__;
+    if (std::string_view const here = "/autograd/anomaly.hpp"; headers.ends_with(here))
+        headers.remove_suffix(here.size());
+    return std::string_view(at.file_name()).starts_with(headers);
+}
+
+XGRAD_LAZY_BODY std::shared_ptr<Origin const> make_origin() {
+    auto origin = std::make_shared<Origin>();
+    if (auto const* const at = anomaly.location; at && !is_own(*at))
+        origin->location = std::string(at->file_name()) + ":" + std::to_string(at->line()) +
+                           ", in " + at->function_name();
+    else origin->stack = call_stack();
+    if (anomaly.running) {
+        origin->parent_name = anomaly.running->name();
+        if (auto const* const hooks = NodeHooks::of(*anomaly.running))
+            origin->parent = hooks->origin;
+    }
+    return origin;
+}
+
+/// The text of an origin and of those that induced it. All call stacks are looked up at once.
+XGRAD_LAZY std::string origin_text(Origin const& origin) {
+    static std::mutex mutex; // of the texts in origins
+    std::lock_guard const lock(mutex);
+    std::vector<Origin const*> without_text;
+    std::vector<std::vector<void*>> stacks;
+    for (auto const* o = &origin; o; o = o->parent.get()) {
+        if (o->text.empty()) o->text = o->location;
+        if (!o->text.empty()) continue;
+        without_text.push_back(o);
+        stacks.push_back(o->stack);
+    }
+    if (!stacks.empty()) {
+        auto texts = call_stack_texts(stacks);
+        for (std::size_t i = 0; i < texts.size(); ++i) without_text[i]->text = std::move(texts[i]);
+    }
+    std::string text = " It was recorded at " + origin.text + ".";
+    for (auto const* o = &origin; o && !o->parent_name.empty(); o = o->parent.get())
+        text += " That was induced by the backward pass of " + o->parent_name +
+                (o->parent ? ", which was recorded at " + o->parent->text : std::string()) + ".";
+    return text;
+}
+
+/// An exception of which copies share the text.
+template <class E> class ErrorAtOrigin : public E {
+public:
+    ErrorAtOrigin(std::string const& message, std::shared_ptr<Origin const> origin)
+        : E(message), text_(std::make_shared<Text>()) {
+        text_->origin = std::move(origin);
+    }
+    char const* what() const noexcept override {
+        try {
+            std::call_once(text_->composed,
+                [this] { text_->whole = E::what() + origin_text(*text_->origin); });
+            return text_->whole.c_str();
+        } catch (...) { return E::what(); } // no memory for the text
+    }
+
+private:
+    struct Text {
+        std::shared_ptr<Origin const> origin;
+        std::once_flag composed;
+        std::string whole;
+    };
+    std::shared_ptr<Text> text_;
+};
+
+/// Throws E with the message and where the Node was recorded. The text is composed when what() is
+/// first called: it may start addr2line.
+template <class E>
+[[noreturn, gnu::cold]] void fail_at_origin(std::string const& message, NodeHooks const* hooks) {
+    if (!hooks || !hooks->origin) throw E(message);
+    throw ErrorAtOrigin<E>(message, hooks->origin);
+}
 
 XGRAD_LAZY_BODY AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after) {
     if (!after.defined()) return before;
@@ -22520,34 +22371,18 @@ XGRAD_LAZY [[gnu::cold]] std::string expression_clause(Node const& node) {
     return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
 }
 
-/// True where an element of a real or complex array is NaN.
-XGRAD_LAZY bool has_nan(TypeInfo const& type, AnyArray const& a) {
-    bool found = false;
-    auto const search = [&]<class T>(std::type_identity<T>) {
-        for_each_pair(as<T>(a), as<T>(a), [&](T const& x, T const&) { found |= !(x == x); });
-    };
-    switch (type.dtype) {
-    case DType::float32:
-        search(std::type_identity<float>{});
-        break;
-    case DType::float64:
-        search(std::type_identity<double>{});
-        break;
-    case DType::complex64:
-        search(std::type_identity<std::complex<float>>{});
-        break;
-    case DType::complex128:
-        search(std::type_identity<std::complex<double>>{});
-        break;
-    default:
-        break;
-    }
-    return found;
+/// True where an element of a real or complex tensor is NaN.
+XGRAD_LAZY bool has_nan(AnyTensor const& t) {
+    if (!t.defined() || !is_differentiable(t.dtype())) return false;
+    NoGradGuard const off;
+    return with_reals(t.impl().type->copy(t), [](auto const* first, std::size_t n) {
+        return std::any_of(first, first + n, [](auto x) { return x != x; });
+    });
 }
 
 XGRAD_LAZY [[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor const> results) {
     for (std::size_t i = 0; i < results.size(); ++i)
-        if (results[i].defined() && has_nan(*results[i].impl().type, results[i].impl().array))
+        if (has_nan(results[i]))
             fail_at_origin<GraphError>(
                 message_of({"Function '", node.name(), "' returned nan values in its ", i,
                     "th output.", expression_clause(node)}),
@@ -22689,7 +22524,9 @@ XGRAD_FUNCTION void run_observed_node(
 
 namespace xgrad {
 
-XGRAD_LAZY_BODY AnomalyMode::AnomalyMode(bool check_nan) noexcept : before_(detail::anomaly) {
+XGRAD_LAZY_BODY AnomalyMode::AnomalyMode(bool check_nan) noexcept
+    : functions_(detail::anomaly.functions, nullptr),
+      check_nan_(detail::anomaly.check_nan, check_nan) {
     static constexpr detail::AnomalyFunctions functions = {
         [](Node& node) { detail::NodeHooks::made(node).origin = detail::make_origin(); },
         [](Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,
@@ -22697,7 +22534,6 @@ XGRAD_LAZY_BODY AnomalyMode::AnomalyMode(bool check_nan) noexcept : before_(deta
             detail::run_with_hooks(node, nullptr, gradients, results, keep_saved);
         }};
     detail::anomaly.functions = &functions;
-    detail::anomaly.check_nan = check_nan;
 }
 
 } // namespace xgrad
@@ -22706,7 +22542,7 @@ XGRAD_LAZY_BODY AnomalyMode::AnomalyMode(bool check_nan) noexcept : before_(deta
 #define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_IPP
 
 // ======== xgrad/impl/autograd/saved_tensor.ipp
-// Bodies of saved_tensor.hpp.
+// Bodies of saved_tensor.hpp and saved_tensor_hooks.hpp.
 
 namespace xgrad {
 
@@ -22841,12 +22677,6 @@ XGRAD_FUNCTION SavedTensorHandle Node::saved(std::string const& name) {
 }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_HOOKS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_HOOKS_IPP
-
-// ======== xgrad/impl/autograd/saved_tensor_hooks.ipp
-// Bodies of saved_tensor_hooks.hpp.
 
 namespace xgrad::detail {
 
@@ -22891,104 +22721,7 @@ XGRAD_LAZY_BODY Owner<PackedTensor> Packing::call_pack(
 }
 
 } // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY DisableSavedTensorsHooks::DisableSavedTensorsHooks(std::string message)
-    : message_(std::move(message)), before_(detail::packing_disabled) {
-    if (detail::default_packing) detail::fail<GraphError>(message_);
-    detail::packing_disabled = &message_;
-}
-
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_HOOKS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SECOND_ORDER_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SECOND_ORDER_IPP
-
-// ======== xgrad/impl/autograd/second_order.ipp
-// Bodies of second_order.hpp.
-
-namespace xgrad::detail {
-
-/// The Node of factor * a + b; b may be missing.
-template <class = void> class LinearCombination final : public Node {
-public:
-    LinearCombination(double factor, AnyTensor const& a, AnyTensor const* b)
-        : factor_(factor), has_two_(b) {
-        std::size_t count = 0;
-        if (Edge edge = gradient_edge(a)) {
-            leads_to_a_ = true;
-            edges_[count++] = std::move(edge);
-        }
-        if (b)
-            if (Edge edge = gradient_edge(*b)) edges_[count++] = std::move(edge);
-        set_edges(edges_, count);
-    }
-
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (!gradients[0].defined()) return;
-        for (std::size_t i = 0; i < results.size(); ++i) results[i] = times(i, gradients[0]);
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        for (std::size_t i = 0; i < tangents.size(); ++i)
-            if (tangents[i].defined()) add_to(results[0], times(i, tangents[i]));
-    }
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
-    std::string name() const override { return backward_name(operation()); }
-    std::string formula() const override {
-        std::string text(operation());
-        return text += has_two_ ? "(a, b)" : factor_ == 1 ? "(a)" : "(a, number)";
-    }
-
-private:
-    char const* operation() const noexcept {
-        return has_two_ ? "Add" : factor_ == 1 ? "Clone" : "Mul";
-    }
-    /// A gradient or a tangent of edge i, times the factor of its operand.
-    AnyTensor times(std::size_t i, AnyTensor const& x) const {
-        return i == 0 && leads_to_a_ && factor_ != 1 ? x.impl().type->scaled(x, factor_) : x;
-    }
-
-    Edge edges_[2];
-    double factor_;
-    bool has_two_, leads_to_a_ = false;
-};
-
-XGRAD_LAZY_BODY void record_linear(
-    AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b) {
-    value.impl().grad_fn = Ref<Node>(new LinearCombination<>(factor, a, b));
-}
-
-[[noreturn, gnu::cold]] inline void fail_not_linked(std::string const& what) {
-    fail<GraphError>(what,
-        ": for second derivatives, or tangents, a pass has to ask for them: give "
-        ".create_graph = true to backward() or grad()");
-}
-
-XGRAD_FUNCTION AnyTensor linear_combination(
-    AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b) {
-    if (recording() && (a.requires_grad() || (b && b->requires_grad()))) [[unlikely]] {
-        auto const* const all = SecondOrder::linked.load(std::memory_order_acquire);
-        if (!all) fail_not_linked("a sum of gradients");
-        all->record_linear(value, factor, a, b);
-    }
-    return value;
-}
-
-XGRAD_FUNCTION SecondOrder const& SecondOrder::of(Node const& node) {
-    if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
-        return *all;
-    fail_not_linked(node.name());
-}
-
-XGRAD_FUNCTION ForwardMode const& ForwardMode::of(Node const& node) {
-    if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
-        return *all;
-    fail<GraphError>(node.name(), ": tangents are pushed by jvp() and the transforms beside it");
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SECOND_ORDER_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_VIEW_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_VIEW_IPP
 
@@ -23582,35 +23315,11 @@ XGRAD_LAZY_BODY std::vector<std::string> call_stack_texts(
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_CALL_STACK_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_CHOICE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_CORE_CHOICE_IPP
-
-// ======== xgrad/impl/core/choice.ipp
-// Bodies of choice.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::size_t choice_named(std::string_view names, std::string_view name) {
-    auto const colon = names.find(':');
-    std::string_view const option = names.substr(0, colon);
-    std::string all;
-    for (std::size_t i = 0, at = colon + 2; at < names.size(); ++i) {
-        auto const end = std::min(names.find(' ', at), names.size());
-        auto const candidate = names.substr(at, end - at);
-        if (candidate == name) return i;
-        all += (all.empty() ? "" : ", ") + std::string(candidate);
-        at = end + 1;
-    }
-    fail(option, ": there is no '", name, "', only ", all);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_CHOICE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
 
 // ======== xgrad/impl/core/error.ipp
-// Bodies of error.hpp.
+// Bodies of error.hpp, choice.hpp and warning.hpp.
 
 namespace xgrad::detail {
 
@@ -23678,7 +23387,44 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
     fail_undefined(operation, message_of({kind, " ", index}));
 }
 
+XGRAD_FUNCTION std::size_t choice_named(std::string_view names, std::string_view name) {
+    auto const colon = names.find(':');
+    std::string_view const option = names.substr(0, colon);
+    std::string all;
+    for (std::size_t i = 0, at = colon + 2; at < names.size(); ++i) {
+        auto const end = std::min(names.find(' ', at), names.size());
+        auto const candidate = names.substr(at, end - at);
+        if (candidate == name) return i;
+        all += (all.empty() ? "" : ", ") + std::string(candidate);
+        at = end + 1;
+    }
+    fail(option, ": there is no '", name, "', only ", all);
+}
+
+XGRAD_FUNCTION void warn_of(std::string text) {
+    auto& warnings = Warnings::all();
+    std::unique_lock lock(warnings.mutex);
+    if (auto const handler = warnings.handler) {
+        lock.unlock();
+        handler(text);
+    } else if (std::find(warnings.printed.begin(), warnings.printed.end(), text) ==
+               warnings.printed.end()) {
+        std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
+        warnings.printed.push_back(std::move(text));
+    }
+}
+
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
+    auto& warnings = detail::Warnings::all();
+    std::lock_guard const lock(warnings.mutex);
+    return std::exchange(warnings.handler, std::move(handler));
+}
+
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_MEMORY_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_CORE_MEMORY_IPP
@@ -23924,23 +23670,6 @@ XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
     fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
 }
 
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel(Shape const& shape) {
-    std::size_t n = 1;
-    bool fits = true;
-    for (auto const d : shape) fits &= !detail::multiply_overflows(n, d, n);
-    if (!fits || n > detail::max_elements) [[unlikely]]
-        return detail::numel_of_large(shape);
-    return n;
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
 XGRAD_FUNCTION std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t sum;
     if (add_overflows(a, b, sum) || sum > max_elements) fail_extents(operation, a, " + ", b);
@@ -24094,12 +23823,25 @@ XGRAD_FUNCTION Shape reduced_shape(Shape const& shape, Axes const& axes, bool ke
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel(Shape const& shape) {
+    std::size_t n = 1;
+    bool fits = true;
+    for (auto const d : shape) fits &= !detail::multiply_overflows(n, d, n);
+    if (!fits || n > detail::max_elements) [[unlikely]]
+        return detail::numel_of_large(shape);
+    return n;
+}
+
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_SHAPE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
 
 // ======== xgrad/impl/core/stream.ipp
-// Bodies of stream.hpp.
+// Bodies of stream.hpp and transposed.hpp.
 
 #ifndef XGRAD_SINGLE_XGRAD_CORE_STREAM_HPP
 #define XGRAD_SINGLE_XGRAD_CORE_STREAM_HPP
@@ -24161,16 +23903,6 @@ XGRAD_FUNCTION void stream(std::byte* to, std::byte const* from, std::size_t byt
     std::memcpy(to, from, bytes);
 }
 
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_TRANSPOSED_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_CORE_TRANSPOSED_IPP
-
-// ======== xgrad/impl/core/transposed.ipp
-// Bodies of transposed.hpp.
-
-namespace xgrad::detail {
-
 XGRAD_FUNCTION void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row,
     std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns) {
     with_element_size(element, [&]<std::size_t Bytes>(Opaque<Bytes>) {
@@ -24180,40 +23912,7 @@ XGRAD_FUNCTION void copy_transposed(std::size_t element, std::byte* to, std::ptr
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_TRANSPOSED_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_WARNING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_CORE_WARNING_IPP
-
-// ======== xgrad/impl/core/warning.ipp
-// Bodies of warning.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void warn_of(std::string text) {
-    auto& warnings = Warnings::all();
-    std::unique_lock lock(warnings.mutex);
-    if (auto const handler = warnings.handler) {
-        lock.unlock();
-        handler(text);
-    } else if (std::find(warnings.printed.begin(), warnings.printed.end(), text) ==
-               warnings.printed.end()) {
-        std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
-        warnings.printed.push_back(std::move(text));
-    }
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
-    auto& warnings = detail::Warnings::all();
-    std::lock_guard const lock(warnings.mutex);
-    return std::exchange(warnings.handler, std::move(handler));
-}
-
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_WARNING_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_EXPR_FLAT_EXPRESSION_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_EXPR_FLAT_EXPRESSION_IPP
 
@@ -24255,6 +23954,97 @@ XGRAD_FUNCTION std::string expression_text(Vertex const*& v, std::size_t& tensor
 // another call records.
 // Read next: checkpoint.ipp.
 
+#ifndef XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
+#define XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
+
+// ======== xgrad/functional/forward_pass.hpp
+// Forward mode over a recorded graph: tangents of the inputs are pushed to the outputs, one Node
+// after the other. Several tangents go in one pass, as a batch: tensors with a leading axis.
+
+#include <unordered_map>
+
+namespace xgrad::detail {
+
+/// Walks over a graph from these edges on. enter(edge) says whether the walk enters its Node, which
+/// it should do once; leave(node) is called when it has left all Nodes that the edges of the Node
+/// lead to.
+template <class Enter, class Leave>
+void walk_graph(std::span<Edge const> from, Enter const& enter, Leave const& leave) {
+    CachedVector<std::pair<Node*, std::size_t>> path; // each with the next of its edges
+    auto const follow = [&](Edge const& edge) {
+        if (edge && enter(edge)) path.emplace_back(edge.function.get(), 0);
+    };
+    for (auto const& edge : from)
+        for (follow(edge); !path.empty();) {
+            auto& [node, next] = path.back();
+            if (auto const edges = node->next_edges(); next < edges.size()) follow(edges[next++]);
+            else {
+                leave(*node);
+                path.pop_back();
+            }
+        }
+}
+/// An empty edge for a tensor that requires no gradient.
+inline CachedVector<Edge> edges_to(std::span<AnyTensor const> tensors) {
+    CachedVector<Edge> edges;
+    for (auto const& t : tensors) edges.push_back(t.defined() ? gradient_edge(t) : Edge());
+    return edges;
+}
+
+class ForwardPass {
+public:
+    XGRAD_LAZY ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
+
+    /// True where a backward pass from the outputs to the inputs calls a hook, or a backward that
+    /// the user wrote without a jvp.
+    XGRAD_LAZY bool prefers_reverse() const;
+
+    /// Computes the tangents of the outputs from those of the inputs, of which some may be
+    /// undefined, which stands for 0. An output that does not depend on the inputs gets an
+    /// undefined one. A batch has so many directions.
+    XGRAD_LAZY void run(std::span<AnyTensor const> tangents, std::span<AnyTensor> results,
+        std::size_t directions = 0);
+
+private:
+    using Index = std::size_t;
+    static constexpr std::size_t few = 8; // so many Nodes are searched linearly
+
+    struct Notes {
+        explicit Notes(Node& n) noexcept : node(&n) {}
+
+        Node* node;
+        std::size_t users = 0;   // edges that lead to this Node
+        std::size_t waiting = 0; // those whose Nodes are still to come in this pass
+        bool is_input = false;
+        AnyTensor tangent = {};                          // of the only output, or
+        std::unique_ptr<AnyTensor[]> tangents = nullptr; // of each of several
+
+        /// Allocates the tangents.
+        XGRAD_LAZY void begin();
+        XGRAD_LAZY std::span<AnyTensor> all();
+    };
+
+    /// The state of a Node in this pass, and whether it is new.
+    XGRAD_LAZY std::pair<Index, bool> enter(Node& node);
+    XGRAD_LAZY Index lookup(Node const& node) const;
+
+    XGRAD_LAZY AnyTensor tangent(Edge const& edge);
+
+    XGRAD_LAZY void push(Index index);
+    /// pushforward() of a Node for each direction of a batch.
+    XGRAD_LAZY void push_each(
+        Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
+    CachedVector<Edge> inputs_, outputs_;
+    std::size_t directions_ = 0; // of this pass
+    CachedVector<Notes> notes_;
+    std::unordered_map<Node const*, Index> places_; // index in order_, used when there are many
+    CachedVector<Index> order_;
+};
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
+
 namespace xgrad::detail {
 
 inline constexpr std::string_view must_be_the_same =
@@ -24290,8 +24080,6 @@ private:
         std::uint32_t input_nr;
     };
 
-    XGRAD_LAZY static Edge edge_of(AnyTensor const& t);
-    XGRAD_LAZY static CachedVector<Edge> edges_of(Tensors const& tensors);
     XGRAD_LAZY static std::size_t argument_of(
         Edge const& edge, CachedVector<Edge> const& arguments);
     XGRAD_LAZY static bool is_like(Step const& step, Node const& node);
@@ -24301,16 +24089,6 @@ private:
     std::vector<Step> steps_; // in breadth-first order
     std::vector<Link> results_, edges_;
 };
-
-XGRAD_LAZY_BODY Edge RecordedGraph::edge_of(AnyTensor const& t) {
-    return t.defined() ? gradient_edge(t) : Edge();
-}
-
-XGRAD_LAZY_BODY CachedVector<Edge> RecordedGraph::edges_of(Tensors const& tensors) {
-    CachedVector<Edge> edges;
-    for (auto const& t : tensors) edges.push_back(edge_of(t));
-    return edges;
-}
 
 XGRAD_LAZY_BODY std::size_t RecordedGraph::argument_of(
     Edge const& edge, CachedVector<Edge> const& arguments) {
@@ -24323,7 +24101,7 @@ XGRAD_LAZY_BODY std::size_t RecordedGraph::argument_of(
 XGRAD_LAZY_BODY RecordedGraph::RecordedGraph(
     Tensors const& arguments, Tensors const& results, std::uint64_t before)
     : last_(next_sequence) {
-    auto const inputs = edges_of(arguments);
+    auto const inputs = edges_to(arguments);
     std::vector<Node const*> nodes;                         // of steps_
     std::vector<std::size_t> step_of(last_ - before, none); // by sequence number
     auto const link_to = [&](Edge const& edge) -> Link {
@@ -24342,7 +24120,7 @@ XGRAD_LAZY_BODY RecordedGraph::RecordedGraph(
         nodes.push_back(&node);
         return {steps_.size() - 1, edge.input_nr};
     };
-    for (auto const& result : results) results_.push_back(link_to(edge_of(result)));
+    for (auto const& edge : edges_to(results)) results_.push_back(link_to(edge));
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         if (!steps_[i].text) continue;
         auto const edges = nodes[i]->next_edges();
@@ -24360,7 +24138,7 @@ XGRAD_LAZY_BODY bool RecordedGraph::is_like(Step const& step, Node const& node) 
 
 XGRAD_LAZY_BODY void RecordedGraph::compare(
     Tensors const& arguments, Tensors const& results, std::uint64_t before) const {
-    auto const inputs = edges_of(arguments);
+    auto const inputs = edges_to(arguments);
     std::vector<Node const*> nodes(steps_.size(), nullptr);
     auto const is_same = [&](Link const& link, Step const& step, Edge const& edge) {
         auto const argument = argument_of(edge, inputs);
@@ -24383,7 +24161,8 @@ XGRAD_LAZY_BODY void RecordedGraph::compare(
     if (results.size() != results_.size())
         fail<GraphError>("checkpoint: The function returned ", results_.size(),
             " tensors the first time and returns ", results.size(), " now", must_be_the_same);
-    for (std::size_t i = 0; i < results.size(); ++i) visit(results_[i], edge_of(results[i]));
+    auto const edges = edges_to(results);
+    for (std::size_t i = 0; i < edges.size(); ++i) visit(results_[i], edges[i]);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         auto const& step = steps_[i];
         if (!nodes[i]) continue;
@@ -24669,7 +24448,7 @@ XGRAD_LAZY_BODY Tensors checkpointed(
 #define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
 
 // ======== xgrad/impl/functional/evaluation.ipp
-// Bodies of evaluation.hpp.
+// Bodies of evaluation.hpp and forward_pass.hpp.
 
 #include <unordered_map>
 
@@ -24716,27 +24495,19 @@ XGRAD_LAZY_BODY void become_values(bool create_graph, std::span<AnyTensor> outpu
 XGRAD_LAZY_BODY bool Evaluation::for_each_captured(
     std::function<void(Edge const&)> const& f) const {
     std::unordered_map<Node const*, std::size_t> seen; // a type that ForwardPass has, too
-    std::vector<Node const*> path;
     bool depends = false;
     for (auto const& x : inputs) seen[gradient_edge(x).function.get()] = 2;
-    auto const follow = [&](Edge const& edge) {
-        Node const* const node = edge.function.get();
-        if (!node) return;
-        if (auto const at = seen.find(node); at != seen.end()) {
-            depends |= at->second == 2;
-            return;
-        }
-        if (is_leaf(*node) || node->sequence_nr() <= before) return f(edge);
-        seen[node] = 1;
-        path.push_back(node);
+    auto const enter = [&](Edge const& edge) {
+        Node const& node = *edge.function;
+        auto const at = seen.find(&node);
+        depends |= at != seen.end() && at->second == 2;
+        if (at != seen.end()) return false;
+        bool const is_captured = is_leaf(node) || node.sequence_nr() <= before;
+        if (is_captured) f(edge);
+        else seen[&node] = 1;
+        return !is_captured;
     };
-    for (auto const& y : outputs)
-        if (y.requires_grad()) follow(gradient_edge(y));
-    while (!path.empty()) {
-        auto const edges = path.back()->next_edges();
-        path.pop_back();
-        for (auto const& edge : edges) follow(edge);
-    }
+    walk_graph(edges_to(outputs), enter, [](Node&) {});
     return depends;
 }
 XGRAD_LAZY_BODY void Evaluation::check_depends() const {
@@ -24763,96 +24534,18 @@ XGRAD_LAZY_BODY void forbid_derivatives(std::string_view name, CachedVector<Edge
             captured, given, results);
 }
 
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
-
-// ======== xgrad/impl/functional/forward_pass.ipp
-// Bodies of forward_pass.hpp.
-
-#ifndef XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
-#define XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
-
-// ======== xgrad/functional/forward_pass.hpp
-// Forward mode over a recorded graph: tangents of the inputs are pushed to the outputs, one Node
-// after the other. Several tangents go in one pass, as a batch: tensors with a leading axis.
-
-#include <unordered_map>
-
-namespace xgrad::detail {
-
-class ForwardPass {
-public:
-    XGRAD_LAZY ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
-
-    /// True where a backward pass from the outputs to the inputs calls a hook, or a backward that
-    /// the user wrote without a jvp.
-    XGRAD_LAZY bool prefers_reverse() const;
-
-    /// Computes the tangents of the outputs from those of the inputs, of which some may be
-    /// undefined, which stands for 0. An output that does not depend on the inputs gets an
-    /// undefined one. A batch has so many directions.
-    XGRAD_LAZY void run(std::span<AnyTensor const> tangents, std::span<AnyTensor> results,
-        std::size_t directions = 0);
-
-private:
-    using Index = std::size_t;
-    static constexpr std::size_t few = 8; // so many Nodes are searched linearly
-
-    struct Notes {
-        explicit Notes(Node& n) noexcept : node(&n) {}
-
-        Node* node;
-        std::size_t users = 0;   // edges that lead to this Node
-        std::size_t waiting = 0; // those whose Nodes are still to come in this pass
-        bool is_input = false;
-        AnyTensor tangent = {};                          // of the only output, or
-        std::unique_ptr<AnyTensor[]> tangents = nullptr; // of each of several
-
-        /// Allocates the tangents.
-        XGRAD_LAZY void begin();
-        XGRAD_LAZY std::span<AnyTensor> all();
-    };
-
-    /// The state of a Node in this pass, and whether it is new.
-    XGRAD_LAZY std::pair<Index, bool> enter(Node& node);
-    XGRAD_LAZY Index lookup(Node const& node) const;
-
-    /// Appends a Node, after all Nodes that its edges lead to, to order_.
-    XGRAD_LAZY void visit(Node& last);
-
-    XGRAD_LAZY AnyTensor tangent(Edge const& edge);
-
-    XGRAD_LAZY void push(Index index);
-    /// pushforward() of a Node for each direction of a batch.
-    XGRAD_LAZY void push_each(
-        Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-
-    CachedVector<Edge> inputs_, outputs_;
-    std::size_t directions_ = 0; // of this pass
-    CachedVector<Notes> notes_;
-    std::unordered_map<Node const*, Index> places_; // index in order_, used when there are many
-    CachedVector<Index> order_;
-};
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
-
-namespace xgrad::detail {
-
 XGRAD_LAZY_BODY ForwardPass::ForwardPass(
-    std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs) {
+    std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs)
+    : inputs_(edges_to(inputs)), outputs_(edges_to(outputs)) {
     link_forward_mode();
     notes_.reserve(few);
-    for (auto const& x : inputs) {
-        inputs_.push_back(gradient_edge(x));
-        notes_[enter(*inputs_.back().function).first].is_input = true;
-    }
-    for (auto const& y : outputs) {
-        outputs_.push_back(y.requires_grad() ? gradient_edge(y) : Edge());
-        if (outputs_.back()) visit(*outputs_.back().function);
-    }
+    for (auto const& edge : inputs_) notes_[enter(*edge.function).first].is_input = true;
+    auto const is_entered = [&](Edge const& edge) {
+        auto const [index, is_new] = enter(*edge.function);
+        ++notes_[index].users;
+        return is_new;
+    };
+    walk_graph(outputs_, is_entered, [&](Node& node) { order_.push_back(lookup(node)); });
 }
 
 XGRAD_LAZY_BODY bool ForwardPass::prefers_reverse() const {
@@ -24926,24 +24619,6 @@ XGRAD_LAZY_BODY auto ForwardPass::lookup(Node const& node) const -> Index {
     return i;
 }
 
-XGRAD_LAZY_BODY void ForwardPass::visit(Node& last) {
-    CachedVector<std::pair<Index, std::size_t>> path;
-    auto const begin = [&](Node& node) {
-        auto const [index, is_new] = enter(node);
-        ++notes_[index].users;
-        if (is_new) path.emplace_back(index, 0);
-    };
-    begin(last);
-    while (!path.empty()) {
-        auto& [index, next] = path.back();
-        auto const edges = notes_[index].node->next_edges();
-        if (next == edges.size()) {
-            order_.push_back(index);
-            path.pop_back();
-        } else if (Edge const& edge = edges[next++]) begin(*edge.function);
-    }
-}
-
 XGRAD_LAZY_BODY AnyTensor ForwardPass::tangent(Edge const& edge) {
     auto const all = notes_[lookup(*edge.function)].all();
     return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
@@ -24986,12 +24661,14 @@ XGRAD_LAZY_BODY void ForwardPass::push_each(
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
 
 // ======== xgrad/impl/functional/jacobian.ipp
-// Bodies of jacobian.hpp.
+// Bodies of jacobian.hpp, and what its option `rows` checks.
+
+#include <random>
 
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EXPRESSION_JACOBIAN_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EXPRESSION_JACOBIAN_IPP
@@ -25030,6 +24707,30 @@ XGRAD_LAZY_BODY void ForwardPass::push_each(
 namespace xgrad::detail {
 
 class LocalJacobian;
+
+/// Opens saved tensors for a pass of their Node: those for which is_saved(index). Closes at its end
+/// what it had to unpack.
+class UnpackGuard {
+public:
+    template <class F>
+    UnpackGuard(std::span<SavedTensor> saved, Node const& owner, F is_saved) : UnpackGuard() {
+        for (std::size_t i = 0; i < saved.size(); ++i)
+            if (is_saved(i)) {
+                opened_.push_back(&saved[i]);
+                if (!saved[i].open(owner)) opened_.pop_back();
+            }
+    }
+    UnpackGuard(UnpackGuard const&) = delete;
+    UnpackGuard& operator=(UnpackGuard const&) = delete;
+    ~UnpackGuard() {
+        for (auto* const saved : opened_) saved->close();
+    }
+
+private:
+    UnpackGuard() noexcept = default;
+
+    CachedVector<SavedTensor*> opened_;
+};
 
 class alignas(16) FusedNode final : public Node {
 public:
@@ -25122,27 +24823,12 @@ private:
     void save_shapes(BoundOperands const& in);
     /// The saved tensors, with all that unpack() and messages tell of them.
     [[gnu::cold]] SavedTensor* completed();
-    /// Prepares the saved tensors for a pass (checks versions, unpacks), and drops what was
-    /// unpacked at its end.
-    class UnpackGuard {
-    public:
-        explicit UnpackGuard(FusedNode& n) : node_(n) {
-            if (!n.is_intact()) open();
-        }
-        UnpackGuard(UnpackGuard const&) = delete;
-        UnpackGuard& operator=(UnpackGuard const&) = delete;
-        ~UnpackGuard() {
-            if (unpacked_) [[unlikely]]
-                close();
-        }
-
-    private:
-        [[gnu::cold]] void open();
-        [[gnu::cold]] void close() noexcept;
-
-        FusedNode& node_;
-        OperandMask unpacked_ = 0;
-    };
+    /// Prepares the saved tensors for a pass. Where all are intact, nothing is to be done.
+    UnpackGuard open_saved() {
+        return {
+            is_intact() ? std::span<SavedTensor>() : std::span(completed(), plan_.saved_tensors()),
+            *this, [](std::size_t) { return true; }};
+    }
     bool would_record(AnyTensor const& gradient);
     /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
     XGRAD_LAZY void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
@@ -25214,8 +24900,6 @@ private:
 /// The number of directions in a batch of tangents of the edges of a Node, or 0 where they are
 /// tangents of one direction.
 XGRAD_LAZY std::size_t directions_of(FusedNode const& node, std::span<AnyTensor const> tangents);
-/// `shape` with a leading axis.
-XGRAD_LAZY Shape batch_shape(std::size_t directions, Shape const& shape);
 /// An array with a leading axis as a loop over batches of `dims` further axes takes it.
 XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 
@@ -25374,13 +25058,6 @@ private:
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EXPRESSION_JACOBIAN_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_ROWS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_ROWS_IPP
-
-// ======== xgrad/impl/functional/rows.ipp
-// What the option `rows` of jacobian() and hessian() checks.
-
-#include <random>
 
 namespace xgrad::detail {
 
@@ -25421,16 +25098,12 @@ XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows) {
     for (std::size_t first = 0; first < directions; first += count) {
         // calls f(element, row, 1 where this direction moves it)
         auto const visit = [&](AnyTensor const& t, auto const& f) {
-            std::size_t const size = t.impl().type->size * t.numel() / (n * count); // of a row
-            auto const each = [&](auto* at) {
+            with_reals(t, [&](auto* at, std::size_t reals) {
                 for (std::size_t d = first; d < first + count; ++d)
                     for (std::size_t row = 0; row < n; ++row)
-                        for (std::size_t i = 0; i < size / sizeof(*at); ++i)
+                        for (std::size_t i = 0; i < reals / (n * count); ++i)
                             f(*at++, row, moved[row] >> d & 1);
-            };
-            auto* const data = t.impl().array.data;
-            is_single(t.dtype()) ? each(reinterpret_cast<float*>(data))
-                                 : each(reinterpret_cast<double*>(data));
+            });
         };
         Tensors vector, product(to.size());
         for (auto const& t : from) {
@@ -25454,11 +25127,6 @@ XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows) {
     }
 }
 
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_ROWS_IPP
-
-namespace xgrad::detail {
-
 XGRAD_LAZY_BODY AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary) {
     if (!xgrad::is_complex(type.dtype)) return a;
     Strides twice = a.strides;
@@ -25478,9 +25146,7 @@ XGRAD_LAZY_BODY void copy_parts(
 }
 
 XGRAD_LAZY_BODY void set_unit(AnyTensor const& t, std::size_t place, bool imaginary) {
-    auto* const parts = t.impl().array.data + place * t.impl().type->size;
-    if (is_single(t.dtype())) reinterpret_cast<float*>(parts)[imaginary] = 1;
-    else reinterpret_cast<double*>(parts)[imaginary] = 1;
+    with_reals(t, [&](auto* x, std::size_t n) { x[place * (n / t.numel()) + imaginary] = 1; });
 }
 
 XGRAD_LAZY_BODY std::vector<Tensors> zero_blocks(
@@ -25652,49 +25318,11 @@ XGRAD_LAZY_BODY Tensors recorded_gradient(Evaluation const& e, bool rows) {
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
-
-// ======== xgrad/impl/functional/jvp.ipp
-// Bodies of jvp.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY void push_forward(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
-    check_vector(e.transform, v, e.inputs);
-    PassMode const mode(e.create_graph);
-    AnyTensor one;
-    ForwardPass(e.inputs, e.outputs).run(vector_or_one(v, e.inputs, one), tangents);
-}
-
-XGRAD_LAZY_BODY void jacobian_vector_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    check_outputs(e);
-    push_forward(e, v, products);
-    for (std::size_t k = 0; k < products.size(); ++k) {
-        if (products[k].defined()) continue;
-        if (e.strict)
-            fail<GraphError>(e.transform, ": Output ", k,
-                " of the user-provided function is independent of the inputs. This is not allowed "
-                "in strict mode.");
-        products[k] = e.outputs[k].impl().type->filled(e.outputs[k].shape(), 0);
-    }
-}
-
-XGRAD_LAZY_BODY Tensors KeptEvaluation::push_forward(Tensors const& v) const {
-    Tensors products(outputs.size());
-    jacobian_vector_product(evaluation(), v, products);
-    return products;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
 
 // ======== xgrad/impl/functional/vjp.ipp
-// Bodies of vjp.hpp.
+// Bodies of vjp.hpp and jvp.hpp.
 
 namespace xgrad::detail {
 
@@ -25782,6 +25410,34 @@ XGRAD_LAZY_BODY Tensors KeptEvaluation::pull_back(Tensors const& v) const {
     Tensors products(inputs.size());
     xgrad::detail::pull_back(e, v, e.create_graph, true, products);
     fill_in(e, "The output of the user-provided function", "jacobian", products);
+    return products;
+}
+
+XGRAD_LAZY_BODY void push_forward(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
+    check_vector(e.transform, v, e.inputs);
+    PassMode const mode(e.create_graph);
+    AnyTensor one;
+    ForwardPass(e.inputs, e.outputs).run(vector_or_one(v, e.inputs, one), tangents);
+}
+
+XGRAD_LAZY_BODY void jacobian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    check_outputs(e);
+    push_forward(e, v, products);
+    for (std::size_t k = 0; k < products.size(); ++k) {
+        if (products[k].defined()) continue;
+        if (e.strict)
+            fail<GraphError>(e.transform, ": Output ", k,
+                " of the user-provided function is independent of the inputs. This is not allowed "
+                "in strict mode.");
+        products[k] = e.outputs[k].impl().type->filled(e.outputs[k].shape(), 0);
+    }
+}
+
+XGRAD_LAZY_BODY Tensors KeptEvaluation::push_forward(Tensors const& v) const {
+    Tensors products(outputs.size());
+    jacobian_vector_product(evaluation(), v, products);
     return products;
 }
 
@@ -26107,30 +25763,31 @@ XGRAD_INLINE void copy_few(std::byte const* from, std::size_t n, std::byte* to) 
             ...);
     }(std::make_index_sequence<std::bit_width(max_batch_bytes) - 1>());
 }
-#if defined(__AVX2__)
-/// Loads one element of 4, 8 or 16 bytes into all lanes.
-XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
-    if (element == 8) [[likely]]
-        return _mm_castpd_si128(_mm_loaddup_pd(reinterpret_cast<double const*>(from)));
-    if (element == 16) return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
-    return _mm_castps_si128(_mm_load1_ps(reinterpret_cast<float const*>(from)));
-}
-#endif
 
-/// Copies n elements to a batch of `size` bytes, and the first of them to the other lanes: kernels
-/// compute with values that operands have, and with no others.
-///
-/// A masked store writes the batch at once where the processor has one: store-to-load forwarding
-/// fails if the kernel reads a batch that was stored in pieces. One element is loaded by a scalar
-/// load for the same reason: the previous step may have stored it alone just before.
-XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
-    std::byte* to, std::byte const* from, std::size_t n, std::size_t element, std::size_t size) {
-    std::size_t const bytes = n * element;
+/// Fills a batch of real numbers with copies of the first one, or of the first two.
+template <class Bits> XGRAD_INLINE void fill_batch(std::byte* to, std::byte const* from) {
+    Bits bits;
+    std::memcpy(&bits, from, sizeof bits);
+    auto const copies = bits + kernel::SimdVector<Bits>{};
+    for (std::size_t at = 0; at < 64; at += sizeof copies)
+        std::memcpy(to + at, &copies, sizeof copies);
+}
+
+/// Copies elements to a batch of `size` bytes, and some of them to the other lanes: kernels
+/// compute with values of operands only. Masked stores of a batch, and scalar loads of what the
+/// previous step may have stored alone, keep store-to-load forwarding.
+XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(std::byte* to, std::byte const* from,
+    std::size_t bytes, std::size_t element, std::size_t size) {
+    if (bytes == 4) return fill_batch<std::uint32_t>(to, from);
+#if defined(__AVX2__)
+    auto const* const p = reinterpret_cast<double const*>(from);
+    auto const one = _mm_castpd_si128(element == 16 ? _mm_loadu_pd(p) : _mm_loaddup_pd(p));
+#endif
 #if defined(__AVX512BW__)
     if (size % 64 == 0) {
-        auto const first = _mm512_broadcast_i32x4(load_one(from, element));
-        if (n == 1) _mm512_storeu_si512(to, first);
-        for (std::size_t at = n == 1 ? 64 : 0; at < size; at += 64)
+        auto const first = _mm512_broadcast_i32x4(one);
+        if (bytes == element) _mm512_storeu_si512(to, first);
+        for (std::size_t at = bytes == element ? 64 : 0; at < size; at += 64)
             _mm512_storeu_si512(to + at, _mm512_mask_loadu_epi8(first,
                                              bytes >= at + 64 ? ~std::uint64_t{0}
                                              : bytes > at ? (std::uint64_t{1} << (bytes - at)) - 1
@@ -26140,18 +25797,13 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
     }
 #elif defined(__AVX2__)
     if (size % 32 == 0) {
-        auto* const batches = reinterpret_cast<__m256i*>(to);
-        auto const first = _mm256_broadcastsi128_si256(load_one(from, element));
-        if (n == 1) {
-            for (std::size_t at = 0; at < size; at += 32)
-                _mm256_storeu_si256(batches + at / 32, first);
-            return;
-        }
-        for (std::size_t at = 0; at < size; at += 32) {
+        auto const first = _mm256_broadcastsi128_si256(one);
+        if (bytes == element) _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), first);
+        for (std::size_t at = bytes == element ? 32 : 0; at < size; at += 32) {
             auto const mask = _mm256_cmpgt_epi32(
                 _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
                 _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-            _mm256_storeu_si256(batches + at / 32,
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + at),
                 _mm256_blendv_epi8(first,
                     _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at), mask), mask));
         }
@@ -26164,14 +25816,16 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
 
 [[gnu::noinline]] XGRAD_FUNCTION void KernelCall::run_tail(
     KernelBlock& block, std::size_t whole) const {
-    auto const& table = kernels_;
-    auto const pass = block.pass;
-    std::size_t const n = block.n, lanes = table.lanes;
+    std::size_t const n = block.n, lanes = kernels_.lanes;
     auto* const* const originals = reinterpret_cast<std::byte* const*>(block.arguments);
     void* arguments[max_arguments];
     alignas(64) std::byte copies[max_arguments][max_batch_bytes];
+    // One real number is the tail of each step of a recurrence (benchmarks/instructions).
+    std::size_t const real = n * kernels_.real_element, skipped = whole * kernels_.real_element;
     auto const fill = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
-        fill_batch(copies[k], originals[k] + whole * element, n, element, lanes * element);
+        if (real == 8) return fill_batch<std::uint64_t>(copies[k], originals[k] + skipped);
+        fill_batch(
+            copies[k], originals[k] + whole * element, n * element, element, lanes * element);
     };
     auto const write = [&](std::size_t k) XGRAD_LAMBDA_INLINE {
         return arguments[k] = originals[k] ? copies[k] : nullptr;
@@ -26179,35 +25833,32 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(
     auto const copy_back = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
         if (!originals[k]) return;
         auto* const original = originals[k] + whole * element;
-        // One number is the tail of each step of a recurrence (benchmarks/instructions).
         if (n * element == 8) std::memcpy(original, copies[k], 8);
         else copy_few(copies[k], n * element, original);
     };
     for (std::size_t k = 0; k < layout.operand_count; ++k) {
         arguments[k] = copies[k];
-        fill(k, table.operand[k]->tile_element);
+        fill(k, kernels_.operand[k]->tile_element);
     }
-    if (pass == Pass::value) write(layout.result());
+    if (block.pass == Pass::value) write(layout.result());
     else {
         for (std::size_t k = 0; k < layout.operand_count; ++k)
             if (write(layout.gradients() + k) && block.added_to >> k & 1)
-                fill(layout.gradients() + k, table.operand[k]->tile_element);
+                fill(layout.gradients() + k, kernels_.operand[k]->tile_element);
         for (std::size_t k = layout.grad_output(); k < layout.gradients(); ++k)
-            if (write(k)) fill(k, table.result->tile_element);
-        if (pass == Pass::tangent) {
-            write(layout.tangent());
-            for (std::size_t k = 0; k < layout.operand_count; ++k)
-                if (write(layout.tangents() + k))
-                    fill(layout.tangents() + k, table.operand[k]->tile_element);
-        }
+            if (write(k)) fill(k, kernels_.result->tile_element);
+        if (block.pass == Pass::tangent) write(layout.tangent());
+        for (std::size_t k = 0; block.pass == Pass::tangent && k < layout.operand_count; ++k)
+            if (write(layout.tangents() + k))
+                fill(layout.tangents() + k, kernels_.operand[k]->tile_element);
     }
     block.arguments = arguments;
     block.constant = 0;
     kernel_(block);
-    if (pass == Pass::value) return copy_back(layout.result(), table.written->element);
+    if (block.pass == Pass::value) return copy_back(layout.result(), kernels_.written->element);
     for (std::size_t k = 0; k < layout.operand_count; ++k)
-        copy_back(layout.gradients() + k, table.operand[k]->tile_element);
-    if (pass == Pass::tangent) copy_back(layout.tangent(), table.result->tile_element);
+        copy_back(layout.gradients() + k, kernels_.operand[k]->tile_element);
+    if (block.pass == Pass::tangent) copy_back(layout.tangent(), kernels_.result->tile_element);
 }
 
 } // namespace xgrad::detail
@@ -28296,34 +27947,21 @@ template <class T>
 using BlasGemv = void(char const* op, int const* m, int const* n, T const* alpha, T const* a,
     int const* lda, T const* x, int const* incx, T const* beta, T* y, int const* incy);
 
-extern "C" {
-BlasGemm<float> sgemm_;
-BlasGemm<double> dgemm_;
-BlasGemm<std::complex<float>> cgemm_;
-BlasGemm<std::complex<double>> zgemm_;
-BlasGemv<float> sgemv_;
-BlasGemv<double> dgemv_;
-BlasGemv<std::complex<float>> cgemv_;
-BlasGemv<std::complex<double>> zgemv_;
-}
-
 template <class T> struct Blas;
-template <> struct Blas<float> {
-    static constexpr auto gemm = &sgemm_;
-    static constexpr auto gemv = &sgemv_;
-};
-template <> struct Blas<double> {
-    static constexpr auto gemm = &dgemm_;
-    static constexpr auto gemv = &dgemv_;
-};
-template <> struct Blas<std::complex<float>> {
-    static constexpr auto gemm = &cgemm_;
-    static constexpr auto gemv = &cgemv_;
-};
-template <> struct Blas<std::complex<double>> {
-    static constexpr auto gemm = &zgemm_;
-    static constexpr auto gemv = &zgemv_;
-};
+#define XGRAD_BLAS(T, p)                                                                           \
+    extern "C" {                                                                                   \
+    BlasGemm<T> p##gemm_;                                                                          \
+    BlasGemv<T> p##gemv_;                                                                          \
+    }                                                                                              \
+    template <> struct Blas<T> {                                                                   \
+        static constexpr auto gemm = &p##gemm_;                                                    \
+        static constexpr auto gemv = &p##gemv_;                                                    \
+    };
+XGRAD_BLAS(float, s)
+XGRAD_BLAS(double, d)
+XGRAD_BLAS(std::complex<float>, c)
+XGRAD_BLAS(std::complex<double>, z)
+#undef XGRAD_BLAS
 
 inline bool blas_can_count(std::size_t n) {
     return n <= static_cast<std::size_t>(std::numeric_limits<int>::max());
@@ -28612,52 +28250,20 @@ XGRAD_FUNCTION double polygamma(int n, double x) {
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_SHAPING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_SHAPING_IPP
 
-// ======== xgrad/impl/ops/indexing.ipp
-// Bodies of indexing.hpp.
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY void Window::add(detail::AxisPart const& part) {
-    start.push_back(part.start);
-    count.push_back(part.count);
-    step.push_back(part.step);
-}
-
-XGRAD_LAZY_BODY void Window::look(
-    detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
-    std::size_t const indices = step.size(),
-                      kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
-    Shape shape;
-    Strides strides;
-    shape.reserve_exactly(kept);
-    strides.reserve_exactly(kept);
-    std::ptrdiff_t offset = 0;
-    bool const has_elements = x.numel != 0;
-    for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
-        bool const is_new = step[i] == new_axis;
-        auto const stride = is_new ? 0 : x.strides[axis++];
-        if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
-        if (step[i] == 0) continue;
-        shape[at] = count[i];
-        // For a single position the step is ignored: the product with it might overflow.
-        strides[at++] = is_new ? 0 : count[i] > 1 && has_elements ? stride * step[i] : stride;
-    }
-    if (numel(shape) == 0) {
-        offset = 0;
-        strides = detail::row_major(shape);
-    }
-    out.storage = x.storage;
-    out.data = x.data;
-    out.set_view(
-        std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(element));
-}
-
-} // namespace xgrad
+// ======== xgrad/impl/ops/shaping.ipp
+// Bodies of shaping.hpp, indexing.hpp and padding.hpp.
 
 namespace xgrad::detail {
+
+XGRAD_LAZY_BODY Axes inverse_of(Axes const& order) {
+    Axes inverse(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+        inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
+    return inverse;
+}
 
 XGRAD_LAZY_BODY AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
     auto const extent = static_cast<std::ptrdiff_t>(n);
@@ -28684,16 +28290,6 @@ XGRAD_LAZY_BODY Window WindowBuilder::finish() {
     while (axis_ < shape_.size()) whole();
     return std::move(window_);
 }
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
-
-// ======== xgrad/impl/ops/padding.ipp
-// Bodies of padding.hpp.
-
-namespace xgrad::detail {
 
 XGRAD_LAZY_BODY Axes negative_ones(Axes widths) {
     for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
@@ -28738,12 +28334,6 @@ XGRAD_LAZY_BODY void check_border(PadBorder const& b, std::size_t extent) {
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_SHAPING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_SHAPING_IPP
-
-// ======== xgrad/impl/ops/shaping.ipp
-// Bodies of shaping.hpp.
 
 namespace xgrad {
 
@@ -28766,26 +28356,46 @@ XGRAD_LAZY_BODY Shape Reshape::resolve(Shape const& from) const {
     return shape;
 }
 
-} // namespace xgrad
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY Axes inverse_of(Axes const& order) {
-    Axes inverse(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
-        inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
-    return inverse;
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
 XGRAD_LAZY_BODY Axes Permute::normalized(Shape const& shape) const {
     Axes order = axes;
     for (auto& a : order)
         a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, shape));
     return order;
+}
+
+XGRAD_LAZY_BODY void Window::add(detail::AxisPart const& part) {
+    start.push_back(part.start);
+    count.push_back(part.count);
+    step.push_back(part.step);
+}
+
+XGRAD_LAZY_BODY void Window::look(
+    detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
+    std::size_t const indices = step.size(),
+                      kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
+    Shape shape;
+    Strides strides;
+    shape.reserve_exactly(kept);
+    strides.reserve_exactly(kept);
+    std::ptrdiff_t offset = 0;
+    bool const has_elements = x.numel != 0;
+    for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
+        bool const is_new = step[i] == new_axis;
+        auto const stride = is_new ? 0 : x.strides[axis++];
+        if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
+        if (step[i] == 0) continue;
+        shape[at] = count[i];
+        // For a single position the step is ignored: the product with it might overflow.
+        strides[at++] = is_new ? 0 : count[i] > 1 && has_elements ? stride * step[i] : stride;
+    }
+    if (numel(shape) == 0) {
+        offset = 0;
+        strides = detail::row_major(shape);
+    }
+    out.storage = x.storage;
+    out.data = x.data;
+    out.set_view(
+        std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(element));
 }
 
 } // namespace xgrad
@@ -28988,56 +28598,6 @@ XGRAD_LAZY_BODY void run_grad(
     for (auto& capture : captures) forbid_differentiation(edges, capture.gradient);
 }
 
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY void backward(TensorsOrEdges const& outputs,
-    std::vector<AnyTensor> const& gradients, BackwardOptions const& options) {
-    auto roots = detail::roots_of("backward", outputs, gradients);
-    if (options.inputs.empty() && options.inputs.given())
-        detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
-    auto captures = detail::captures_of("backward", options.inputs, true);
-    if (options.create_graph)
-        detail::warn("Using backward() with create_graph=True will create a reference cycle "
-                     "between the parameter and its gradient which can cause a memory leak. Use "
-                     "xgrad::grad() when creating the graph to avoid this, or let the .grad fields "
-                     "go after use.");
-    detail::run_backward(roots, {captures, &detail::discover_needed},
-        options.retain_graph.value_or(options.create_graph), options.create_graph);
-    AutoGradMode const mode(options.create_graph);
-    for (std::size_t i = 0; i < captures.size(); ++i) {
-        AnyTensor const& input = options.inputs[i].tensor();
-        if (!input.defined()) continue;
-        bool const done = input.is_leaf() || input.retains_grad() ||
-                          std::any_of(options.inputs.begin(),
-                              options.inputs.begin() + static_cast<std::ptrdiff_t>(i),
-                              [&](auto const& t) { return t.tensor().is_same(input); });
-        if (done || !captures[i].gradient.defined()) continue;
-        detail::NodeLock const lock(*captures[i].edge.function);
-        detail::keep_gradient(input, std::move(captures[i].gradient));
-    }
-}
-
-XGRAD_LAZY_BODY std::vector<AnyTensor> grad(
-    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options) {
-    if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
-    if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
-    auto captures = detail::captures_of("grad", inputs, false);
-    auto roots = detail::roots_of("grad", outputs, options.gradients);
-    detail::run_grad(roots, captures, options);
-    std::vector<AnyTensor> gradients;
-    gradients.reserve(captures.size());
-    for (std::size_t i = 0; i < captures.size(); ++i)
-        gradients.push_back(detail::delivered(
-            std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
-    return gradients;
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
 XGRAD_LAZY_BODY std::size_t batch_size(
     TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
     if (gradients.empty() || gradients.size() != outputs.size())
@@ -29120,110 +28680,58 @@ XGRAD_LAZY_BODY void grad_into(AnyTensor* gradients, AnyTensor const& output,
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_LAZY_BODY void backward(TensorsOrEdges const& outputs,
+    std::vector<AnyTensor> const& gradients, BackwardOptions const& options) {
+    auto roots = detail::roots_of("backward", outputs, gradients);
+    if (options.inputs.empty() && options.inputs.given())
+        detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
+    auto captures = detail::captures_of("backward", options.inputs, true);
+    if (options.create_graph)
+        detail::warn("Using backward() with create_graph=True will create a reference cycle "
+                     "between the parameter and its gradient which can cause a memory leak. Use "
+                     "xgrad::grad() when creating the graph to avoid this, or let the .grad fields "
+                     "go after use.");
+    detail::run_backward(roots, {captures, &detail::discover_needed},
+        options.retain_graph.value_or(options.create_graph), options.create_graph);
+    AutoGradMode const mode(options.create_graph);
+    for (std::size_t i = 0; i < captures.size(); ++i) {
+        AnyTensor const& input = options.inputs[i].tensor();
+        if (!input.defined()) continue;
+        bool const done = input.is_leaf() || input.retains_grad() ||
+                          std::any_of(options.inputs.begin(),
+                              options.inputs.begin() + static_cast<std::ptrdiff_t>(i),
+                              [&](auto const& t) { return t.tensor().is_same(input); });
+        if (done || !captures[i].gradient.defined()) continue;
+        detail::NodeLock const lock(*captures[i].edge.function);
+        detail::keep_gradient(input, std::move(captures[i].gradient));
+    }
+}
+
+XGRAD_LAZY_BODY std::vector<AnyTensor> grad(
+    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options) {
+    if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
+    if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
+    auto captures = detail::captures_of("grad", inputs, false);
+    auto roots = detail::roots_of("grad", outputs, options.gradients);
+    detail::run_grad(roots, captures, options);
+    std::vector<AnyTensor> gradients;
+    gradients.reserve(captures.size());
+    for (std::size_t i = 0; i < captures.size(); ++i)
+        gradients.push_back(detail::delivered(
+            std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
+    return gradients;
+}
+
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BOUND_OPERANDS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BOUND_OPERANDS_IPP
-
-// ======== xgrad/impl/tensor/bound_operands.ipp
-// Bodies of bound_operands.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION Shape vertex_shape(
-    Vertex const*& v, AnyTensor const* const*& operand, std::string_view as) {
-    Vertex const here = *v++;
-    if (here.is_tensor) return (*operand++)->shape();
-    Shape shape;
-    for (std::size_t i = 0; i < here.operands; ++i) {
-        auto const next = vertex_shape(v, operand);
-        shape = i == 0 ? next : broadcast(as.empty() ? here.written : as, shape, next);
-    }
-    return shape;
-}
-
-XGRAD_FUNCTION void check_vertex(
-    Vertex const*& v, std::size_t& operand, std::size_t wanted, std::string_view as) {
-    Vertex const here = *v++;
-    if (here.is_tensor) ++operand;
-    for (std::size_t i = 0; i < here.operands; ++i) {
-        if (v->is_tensor && operand == wanted)
-            fail_undefined(as.empty() ? here.written : as, "argument", i);
-        check_vertex(v, operand, wanted);
-    }
-}
-
-XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined_operand(
-    Vertex const* root, std::size_t k, std::string_view as) {
-    std::size_t first = 0;
-    check_vertex(root, first, k, as);
-    fail_undefined("an operation", "its argument");
-}
-
-XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const* expression,
-    AnyTensor const* const* operands, bool result_exists, std::string_view as) {
-    std::size_t const n = table.kernels.operand_count;
-    bool const records = table.plans && recording();
-    auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
-    auto const* const expected = latest ? latest->pattern.first.data() : first_;
-    bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
-    OperandMask require = 0;
-    for (std::size_t k = 0; k < n; ++k) {
-        if (!operands[k]->defined()) [[unlikely]]
-            fail_undefined_operand(table.kernels.vertices, k, as);
-        auto const& impl = *operands[k]->handle();
-        AnyArray const* const array = arrays[k] = &impl.array;
-        std::size_t same = 0;
-        while (arrays[same] != array) ++same;
-        first_[k] = static_cast<std::uint8_t>(same);
-        is_latest &= expected[k] == same;
-        if (same != k) {
-            require |= (require >> same & 1) << k;
-            continue;
-        }
-        ordered &= array->contiguous;
-        if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
-        if (records &&
-            (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
-            require |= OperandMask{1} << k;
-    }
-    same_shape = same_shapes;
-    contiguous = ordered && same_shapes;
-    if (OperandMask const differentiable = require & table.kernels.differentiable) {
-        is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
-                    latest->pattern.result_exists == result_exists;
-        auto const& found =
-            is_latest ? *latest : plan_of(table, expression, differentiable, result_exists);
-        if (found.records()) plan = &found;
-    }
-    if (!same_shape) widen_all(table, operands, as);
-}
-
-XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& BoundOperands::plan_of(RecordTable const& table,
-    void const* expression, OperandMask differentiable, bool result_exists) const {
-    OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
-    std::copy_n(first_, table.kernels.operand_count, pattern.first.begin());
-    return OperandPlan::of(table, expression, pattern);
-}
-
-XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
-    RecordTable const& table, AnyTensor const* const* operands, std::string_view as) {
-    bool fits = true;
-    broadcasted_ = arrays[0]->shape;
-    for (std::size_t k = 1; k < table.kernels.operand_count; ++k)
-        if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
-    if (!fits) {
-        auto const* root = table.kernels.vertices;
-        vertex_shape(root, operands, as);
-    }
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BOUND_OPERANDS_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
 
 // ======== xgrad/impl/tensor/create.ipp
-// Bodies of create.hpp: random numbers.
+// Bodies of create.hpp and from_memory.hpp.
 
 namespace xgrad {
 
@@ -29315,12 +28823,6 @@ XGRAD_LAZY_BODY Tensor<std::int64_t> one_hot(
 XGRAD_LAZY_BODY void manual_seed(std::uint64_t seed) { detail::generator().seed(seed); }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FROM_MEMORY_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FROM_MEMORY_IPP
-
-// ======== xgrad/impl/tensor/from_memory.ipp
-// Bodies of from_memory.hpp.
 
 namespace xgrad::detail {
 
@@ -29364,7 +28866,7 @@ XGRAD_LAZY_BODY AnyArray external_array(MemoryLayout const& layout, std::byte* d
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FROM_MEMORY_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUNCTION_NODE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUNCTION_NODE_IPP
 
@@ -29640,7 +29142,8 @@ XGRAD_LAZY_BODY void AnyFunctionNode::check_expandable(
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_GRADIENT_NODE_IPP
 
 // ======== xgrad/impl/tensor/fused_gradient_node.ipp
-// Bodies of fused_gradient_node.hpp.
+// Bodies of fused_gradient_node.hpp, traced.hpp and record_table.hpp: forward mode, derivatives of
+// gradients, and gradients of sums over axes.
 
 #ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_GRADIENT_NODE_HPP
 #define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_GRADIENT_NODE_HPP
@@ -29760,38 +29263,16 @@ private:
         });
     }
 
-    /// Unpacks the saved tensors for a pass, and drops what was unpacked at its end.
-    class UnpackGuard {
-    public:
-        explicit UnpackGuard(FusedGradientNode& n) : node_(n), unpacked_(n.saved_.size()) {
-            try {
-                for (std::size_t i = 0; i < unpacked_.size(); ++i)
-                    if (n.is_saved(i)) unpacked_[i] = n.saved_[i].open(n);
-            } catch (...) {
-                close();
-                throw;
-            }
-        }
-        UnpackGuard(UnpackGuard const&) = delete;
-        UnpackGuard& operator=(UnpackGuard const&) = delete;
-        ~UnpackGuard() { close(); }
-
-    private:
-        void close() noexcept {
-            for (std::size_t i = 0; i < unpacked_.size(); ++i)
-                if (unpacked_[i]) node_.saved_[i].close();
-        }
-
-        FusedGradientNode& node_;
-        CachedVector<char> unpacked_;
-    };
+    UnpackGuard open_saved() {
+        return {{saved_.data(), saved_.size()}, *this, [&](std::size_t i) { return is_saved(i); }};
+    }
 
     /// One pass over dual numbers, for tangents of the edges of the first Node, or for a batch of
     /// so many: the tangents of the gradients of its operands, and, where asked, that of its
     /// result.
     void run_on_duals(std::span<AnyTensor const> tangents, std::size_t directions,
         std::span<AnyTensor> gradients, AnyTensor* tangent) {
-        UnpackGuard const guard(*this);
+        auto const guard = open_saved();
         auto const of_each = [&](Shape const& one) {
             return directions ? batch_shape(directions, one) : one;
         };
@@ -29853,9 +29334,10 @@ private:
             NoGradGuard const off;
             apply_fused(gradients, results);
         }
-        set_error(name() + ": derivatives of third and higher order, and gradients of forward "
-                           "mode: a program of headers only includes <xgrad/higher_order.hpp> "
-                           "before any other header of xgrad",
+        auto const of = of_.name();
+        set_error(of.substr(0, of.rfind("Backward")) +
+                      ": its derivatives of third order, and gradients of forward mode, need "
+                      "<xgrad/higher_order.hpp>, included before any other header of xgrad",
             edges_, gradients, results);
     }
 
@@ -29864,7 +29346,7 @@ private:
     [[gnu::cold]] void apply_recorded(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
         auto const& table = of_.table();
-        UnpackGuard const guard(*this);
+        auto const guard = open_saved();
         std::size_t const n = operand_count();
         LocalGraph graph;
         std::vector<AnyTensor> operands(n);
@@ -29926,6 +29408,34 @@ private:
 
 namespace xgrad::detail {
 
+XGRAD_FUNCTION Shape SumOver::reduced(Shape const& space, bool keep) const {
+    if (kernel) return keep ? Shape(space.size(), 1) : Shape();
+    return reduced_shape(space, axes, keep);
+}
+
+XGRAD_FUNCTION AnyArray SumOver::spread(AnyTensor const& gradient, Shape const& space) const {
+    AnyArray g = scale == 1 ? gradient.impl().array
+                            : gradient.impl().type->scaled(gradient, scale).impl().array;
+    if (g.numel == 1) {
+        g.shape = {};
+        g.strides = {};
+        return g;
+    }
+    Strides strides(space.size(), 0);
+    bool const keepdims = g.shape.size() == space.size();
+    for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {
+        bool const summed = axis < axes.size() && static_cast<std::size_t>(axes[axis]) == d;
+        axis += summed;
+        if (!summed && space[d] != 1) strides[d] = g.strides[at];
+        at += !summed || keepdims;
+    }
+    g.numel = numel(space); // no set_view(): only loops read it
+    g.contiguous = is_row_major(space, strides);
+    g.shape = space;
+    g.strides = std::move(strides);
+    return g;
+}
+
 XGRAD_LAZY_BODY void FusedNode::push_tangents(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     if (recording()) {
@@ -29941,7 +29451,7 @@ XGRAD_LAZY_BODY void FusedNode::push_tangents(
         results[0] = local_jacobian(moving).push(tangents);
         return;
     }
-    UnpackGuard const guard(*this);
+    auto const guard = open_saved();
     KernelCall call(table().kernels, expression_object(), Pass::tangent, space_, count_);
     GradientTargets const none = gradients().only(0);
     CachedVector<AnyArray> aligned;
@@ -29977,13 +29487,13 @@ XGRAD_LAZY_BODY AnyTensor FusedNode::run_for_tangent(KernelCall& call) const {
 
 XGRAD_LAZY_BODY LocalJacobian FusedNode::local_jacobian(
     OperandMask operands, AnyArray const* into) {
-    UnpackGuard const guard(*this);
+    auto const guard = open_saved();
     return LocalJacobian(*this, operands, into);
 }
 
 XGRAD_LAZY_BODY void FusedNode::apply_recorded(
     AnyTensor const& gradient, std::span<AnyTensor> results) {
-    UnpackGuard const guard(*this);
+    auto const guard = open_saved();
     {
         NoGradGuard const off;
         auto grad_output = gradient; // a second reference: no result overwrites it
@@ -30026,13 +29536,58 @@ XGRAD_LAZY_BODY void link_forward_mode() noexcept {
     ForwardMode::linked.store(&all, std::memory_order_release);
 }
 
+XGRAD_LAZY_BODY AnyTensor const& Replay::value(std::size_t at) {
+    if (values_[at].defined()) return values_[at];
+    auto const& v = vertices_[at];
+    std::vector<AnyTensor> x(v.table->operands);
+    for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end)
+        x[i] = value(child);
+    return values_[at] = v.table->value(
+               v.object, v.table->is_operand ? operands_ + v.first_operand : x.data());
+}
+
+XGRAD_LAZY_BODY void append_vertex(
+    CachedVector<TracedVertex>& vertices, TracedTable const* table, void const* object) {
+    vertices.push_back({table, object});
+}
+
+XGRAD_LAZY_BODY void measure(
+    CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
+    auto& v = vertices[at];
+    v.first_operand = operand;
+    v.end = at + 1;
+    if (v.table->is_operand) v.operand_mask = OperandMask{1} << operand++;
+    for (std::size_t i = 0; i < v.table->operands; ++i) {
+        auto const child = v.end;
+        measure(vertices, child, operand);
+        v.end = vertices[child].end;
+        v.operand_mask |= vertices[child].operand_mask;
+    }
+}
+
+XGRAD_LAZY_BODY void traced_pass(TracedExpression const& traced, FusedNode const& node,
+    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
+    std::span<AnyTensor> results) {
+    CachedVector<TracedVertex> vertices; // in prefix order: each before its operands
+    traced.list_vertices(node.expression_object(), vertices);
+    std::size_t operand_count = 0;
+    measure(vertices, 0, operand_count);
+    Replay replay(std::move(vertices), operands, node.wanted());
+    if (result.defined()) replay.set_result(traced.result(result));
+    replay.backpropagate(0, traced.grad_output(gradient, node.sum(), node.space()),
+        [&](std::size_t operand, TracedTable const& t, AnyTensor const& g) {
+            if (!(node.wanted() >> operand & 1)) return;
+            add_to(results[node.edge_of(operand)], t.arrive(g, node.operand_shape(operand)));
+        });
+}
+
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_GRADIENT_NODE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_NODE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_NODE_IPP
 
 // ======== xgrad/impl/tensor/fused_node.ipp
-// Bodies of fused_node.hpp.
+// Bodies of fused_node.hpp; those of derivatives of gradients are in fused_gradient_node.ipp.
 
 namespace xgrad::detail {
 
@@ -30170,20 +29725,6 @@ XGRAD_FUNCTION SavedTensor* FusedNode::completed() {
     return saved();
 }
 
-XGRAD_FUNCTION void FusedNode::UnpackGuard::open() try {
-    auto* const saved = node_.completed();
-    for (std::size_t i = 0; i < node_.plan_.saved_tensors(); ++i)
-        if (saved[i].open(node_)) unpacked_ |= OperandMask{1} << i;
-} catch (...) {
-    close();
-    throw;
-}
-
-XGRAD_FUNCTION void FusedNode::UnpackGuard::close() noexcept {
-    for (std::size_t i = 0; unpacked_ >> i; ++i)
-        if (unpacked_ >> i & 1) node_.saved()[i].close();
-}
-
 // Passes.
 
 XGRAD_FUNCTION double FusedNode::sum_at_once(BoundOperands const& in) {
@@ -30207,7 +29748,7 @@ XGRAD_INLINE void FusedNode::apply_unpacked(AnyTensor& gradient, std::span<AnyTe
 XGRAD_FUNCTION void FusedNode::apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results) {
     if (is_intact()) [[likely]]
         return apply_unpacked(gradient, results);
-    UnpackGuard const guard(*this);
+    auto const guard = open_saved();
     apply_unpacked(gradient, results);
 }
 
@@ -30307,11 +29848,11 @@ XGRAD_FUNCTION double FusedNode::run(AnyArray const* const* operands, AnyArray c
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_NODE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEXING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEXING_IPP
 
-// ======== xgrad/impl/tensor/index_select.ipp
-// Bodies of index_select.hpp.
+// ======== xgrad/impl/tensor/indexing.ipp
+// Bodies of index_select.hpp, mask_indexing.hpp and tensor_indexing.hpp.
 
 namespace xgrad::detail {
 
@@ -30346,8 +29887,33 @@ XGRAD_LAZY_BODY Tensor<std::int64_t> joined_positions(
     return first * static_cast<std::int64_t>(extent) + second;
 }
 
+XGRAD_LAZY_BODY Array<bool> full_mask(
+    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name) {
+    check_defined(name, x);
+    if (!mask.defined()) fail_undefined(name, "the mask");
+    auto const& shape = x.shape();
+    if (!broadcasts_to(mask.shape(), shape))
+        fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
+            " does not broadcast to the shape ", shape, " of what it is to pick from");
+    Array<bool> copy(shape);
+    copy_elements(copy, broadcast_view(mask.array_of(), shape));
+    return copy;
+}
+
+XGRAD_LAZY_BODY std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
+    Tensor<std::int64_t> const& index, std::size_t extent) {
+    Array<std::int64_t> last(Shape{extent}, 0);
+    Array<bool> is_named(Shape{extent}, false);
+    for (std::size_t i = 0; i < index.numel(); ++i) {
+        auto const at = static_cast<std::size_t>(index.data()[i]);
+        last.begin()[at] = static_cast<std::int64_t>(i);
+        is_named.begin()[at] = true;
+    }
+    return {Tensor<std::int64_t>(std::move(last)), Tensor<bool>(std::move(is_named))};
+}
+
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEXING_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INPLACE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INPLACE_IPP
 
@@ -30479,58 +30045,6 @@ XGRAD_LAZY_BODY bool needs_temporary(
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INPLACE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_JOIN_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_JOIN_IPP
-
-// ======== xgrad/impl/tensor/join.ipp
-// Bodies of join.hpp.
-
-namespace xgrad::detail {
-
-inline void check_joined(std::string_view name, std::span<AnyTensor const* const> x) {
-    if (x.empty()) fail<ShapeError>(name, ": no tensors to join");
-    for (std::size_t i = 0; i < x.size(); ++i)
-        if (!x[i]->defined()) fail_undefined(name, "argument", i);
-}
-
-XGRAD_LAZY_BODY AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
-    check_joined("cat", x);
-    Shape shape = x[0]->shape();
-    auto const at = normalize_axis("cat", axis, shape);
-    shape[at] = 0;
-    CachedVector<std::size_t> counts;
-    counts.reserve(x.size());
-    for (auto const* t : x) {
-        Shape other = t->shape();
-        bool fits = other.size() == shape.size();
-        if (fits) {
-            counts.push_back(other[at]);
-            auto const joined = add_extents("cat", shape[at], other[at]);
-            other[at] = shape[at];
-            fits = other == shape;
-            shape[at] = joined;
-        }
-        if (!fits)
-            fail<ShapeError>("cat: shapes ", x[0]->shape(), " and ", t->shape(),
-                " do not fit together along axis ", axis);
-    }
-    return join_parts("Cat", x, std::move(shape), {at, true, std::move(counts)});
-}
-
-XGRAD_LAZY_BODY AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
-    check_joined("stack", x);
-    for (auto const* t : x)
-        if (t->shape() != x[0]->shape())
-            fail<ShapeError>("stack: shapes ", x[0]->shape(), " and ", t->shape(), " differ");
-    auto const at = normalize_axis("stack", axis, x[0]->shape(), 1);
-    Shape shape = x[0]->shape();
-    shape.insert(at, x.size());
-    return join_parts(
-        "Stack", x, std::move(shape), {at, false, CachedVector<std::size_t>(x.size(), 1)});
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_JOIN_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_LOCAL_JACOBIAN_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_LOCAL_JACOBIAN_IPP
 
@@ -30588,12 +30102,6 @@ KernelTable product_table(bool pushes, bool is_complex_operand, bool is_complex_
         return pushes ? values_of<PushedTangent, P, P, P, P>()
                       : values_of<PulledGradient, P, P, P, Z>();
     return pushes ? values_of<PushedTangent, P, P, P>() : values_of<PulledGradient, P, P, P>();
-}
-
-XGRAD_LAZY_BODY Shape batch_shape(std::size_t directions, Shape const& shape) {
-    Shape all = shape;
-    all.insert(0, directions);
-    return all;
 }
 
 XGRAD_LAZY_BODY AnyArray aligned_batch(AnyArray a, std::size_t dims) {
@@ -30709,115 +30217,11 @@ XGRAD_LAZY_BODY void LocalJacobian::pull(
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_LOCAL_JACOBIAN_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_MASK_INDEXING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_MASK_INDEXING_IPP
-
-// ======== xgrad/impl/tensor/mask_indexing.ipp
-// Bodies of mask_indexing.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY Array<bool> full_mask(
-    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name) {
-    check_defined(name, x);
-    if (!mask.defined()) fail_undefined(name, "the mask");
-    auto const& shape = x.shape();
-    if (!broadcasts_to(mask.shape(), shape))
-        fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
-            " does not broadcast to the shape ", shape, " of what it is to pick from");
-    Array<bool> copy(shape);
-    copy_elements(copy, broadcast_view(mask.array_of(), shape));
-    return copy;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_MASK_INDEXING_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_OPERAND_PLAN_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_OPERAND_PLAN_IPP
-
-// ======== xgrad/impl/tensor/operand_plan.ipp
-// Bodies of operand_plan.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION bool OperandPattern::is_same(OperandPattern const& o, std::size_t n) const noexcept {
-    return requires_grad == o.requires_grad && result_exists == o.result_exists &&
-           std::memcmp(first.data(), o.first.data(), n) == 0;
-}
-
-XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
-    RecordTable const& table, void const* expression, OperandPattern const& pattern) {
-    for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
-        if (plan->pattern.is_same(pattern, table.kernels.operand_count)) [[likely]]
-            return *plan;
-    auto* const plan = new OperandPlan(table, expression, pattern);
-    plan->next = table.plans->load(std::memory_order_relaxed);
-    while (!table.plans->compare_exchange_weak(
-        plan->next, plan, std::memory_order_release, std::memory_order_relaxed)) {}
-    return *plan;
-}
-
-XGRAD_FUNCTION OperandPlan::OperandPlan(
-    RecordTable const& t, void const* expression, OperandPattern const& p)
-    : pattern(p), table(t) {
-    std::size_t const n = t.kernels.operand_count;
-    auto const reads = t.reads(expression, p.result_exists);
-    gradients.wanted = p.requires_grad & reads.reached;
-    saves_result = reads.result;
-    for (std::size_t k = 0; k < n; ++k) {
-        gradients.target[k] = GradientTargets::none;
-        if (!(gradients.wanted >> k & 1)) continue;
-        auto const first = p.first[k];
-        read |= reads.of[k];
-        std::size_t j = 0; // the first operand that gets a gradient of the same tensor
-        while (!(p.first[j] == first && gradients.wanted >> j & 1)) ++j;
-        gradients.target[k] = static_cast<std::uint8_t>(j);
-        if (j == k) target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
-    }
-    for (std::size_t k = 0; k < n; ++k) {
-        if (!(read >> k & 1)) continue;
-        auto const first = p.first[k];
-        if (!(saved >> first & 1)) {
-            saved |= OperandMask{1} << first;
-            slot_operand[slot[first] = slots++] = first;
-            bool gets_one = false;
-            for (std::size_t j = 0; j < n; ++j)
-                gets_one |= p.first[j] == first && gradients.wanted >> j & 1;
-            saves_unconnected |= p.requires_grad >> first & !gets_one;
-        }
-        slot[k] = slot[first];
-    }
-    auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
-    edges_at = saved_tensors() * sizeof(SavedTensor);
-    expression_at = aligned(edges_at + edges * sizeof(Edge));
-    bytes = expression_at + t.expression_bytes;
-    sum_at = aligned(bytes);
-    bytes_with_sum = sum_at + sizeof(SumOver) + edges * sizeof(Ref<TensorImpl>);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_OPERAND_PLAN_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ORDERING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ORDERING_IPP
-
-// ======== xgrad/impl/tensor/ordering.ipp
-// Bodies of ordering.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY void check_choice(std::string_view name, Shape const& shape, std::size_t axis) {
-    if (shape[axis] == 0 &&
-        numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0)
-        fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ORDERING_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PARTS_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PARTS_IPP
 
 // ======== xgrad/impl/tensor/parts.ipp
-// Bodies of parts.hpp.
+// Bodies of parts.hpp, join.hpp, ordering.hpp and views.hpp.
 
 namespace xgrad::detail {
 
@@ -30977,51 +30381,67 @@ XGRAD_LAZY_BODY AnyTensor RowStack::finish() {
     return apply_view_map(reshaped, ViewMap::gather, all_, "Reshape");
 }
 
+inline void check_joined(std::string_view name, std::span<AnyTensor const* const> x) {
+    if (x.empty()) fail<ShapeError>(name, ": no tensors to join");
+    for (std::size_t i = 0; i < x.size(); ++i)
+        if (!x[i]->defined()) fail_undefined(name, "argument", i);
+}
+
+XGRAD_LAZY_BODY AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
+    check_joined("cat", x);
+    Shape shape = x[0]->shape();
+    auto const at = normalize_axis("cat", axis, shape);
+    shape[at] = 0;
+    CachedVector<std::size_t> counts;
+    counts.reserve(x.size());
+    for (auto const* t : x) {
+        Shape other = t->shape();
+        bool fits = other.size() == shape.size();
+        if (fits) {
+            counts.push_back(other[at]);
+            auto const joined = add_extents("cat", shape[at], other[at]);
+            other[at] = shape[at];
+            fits = other == shape;
+            shape[at] = joined;
+        }
+        if (!fits)
+            fail<ShapeError>("cat: shapes ", x[0]->shape(), " and ", t->shape(),
+                " do not fit together along axis ", axis);
+    }
+    return join_parts("Cat", x, std::move(shape), {at, true, std::move(counts)});
+}
+
+XGRAD_LAZY_BODY AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
+    check_joined("stack", x);
+    for (auto const* t : x)
+        if (t->shape() != x[0]->shape())
+            fail<ShapeError>("stack: shapes ", x[0]->shape(), " and ", t->shape(), " differ");
+    auto const at = normalize_axis("stack", axis, x[0]->shape(), 1);
+    Shape shape = x[0]->shape();
+    shape.insert(at, x.size());
+    return join_parts(
+        "Stack", x, std::move(shape), {at, false, CachedVector<std::size_t>(x.size(), 1)});
+}
+
+XGRAD_LAZY_BODY void check_choice(std::string_view name, Shape const& shape, std::size_t axis) {
+    if (shape[axis] == 0 &&
+        numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0)
+        fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
+}
+
+XGRAD_LAZY_BODY AnyArray view_on(
+    AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
+    a.set_view(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
+    return a;
+}
+
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PARTS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PRINT_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PRINT_IPP
-
-// ======== xgrad/impl/tensor/print.ipp
-// Bodies of print.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY NumberFormat format_of(std::ios_base const& out) {
-    auto const style = out.flags() & std::ios_base::floatfield;
-    return {static_cast<int>(out.precision()), style == std::ios_base::fixed        ? 'f'
-                                               : style == std::ios_base::scientific ? 'e'
-                                                                                    : 'g'};
-}
-
-XGRAD_LAZY_BODY std::string number_text(double v, NumberFormat format) {
-    if (v != v) return "nan"; // never "-nan"
-    char const pattern[] = {'%', '.', '*', format.style, '\0'};
-    char digits[32];
-    auto const write = [&](char* to, std::size_t n) {
-        return static_cast<std::size_t>(std::snprintf(to, n, pattern, format.precision, v));
-    };
-    std::size_t const n = write(digits, sizeof digits);
-    if (n < sizeof digits) return {digits, n};
-    std::string text(n, '0'); // many digits after the point, or a large number as a fixed one
-    write(text.data(), n + 1);
-    return text;
-}
-
-XGRAD_LAZY_BODY std::string grad_fn_text(AnyTensor const& t) {
-    try {
-        if (auto const* const node = t.grad_fn()) return ", grad_fn=<" + node->name() + ">";
-    } catch (GraphError const&) { return ", grad_fn=<Invalid>"; }
-    return t.requires_grad() ? ", requires_grad=true" : "";
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PRINT_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
 
 // ======== xgrad/impl/tensor/record.ipp
-// Bodies of record.hpp.
+// Bodies of record.hpp, bound_operands.hpp and operand_plan.hpp.
 
 namespace xgrad::detail {
 
@@ -31078,46 +30498,151 @@ XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable
     return result;
 }
 
+XGRAD_FUNCTION Shape vertex_shape(
+    Vertex const*& v, AnyTensor const* const*& operand, std::string_view as) {
+    Vertex const here = *v++;
+    if (here.is_tensor) return (*operand++)->shape();
+    Shape shape;
+    for (std::size_t i = 0; i < here.operands; ++i) {
+        auto const next = vertex_shape(v, operand);
+        shape = i == 0 ? next : broadcast(as.empty() ? here.written : as, shape, next);
+    }
+    return shape;
+}
+
+XGRAD_FUNCTION void check_vertex(
+    Vertex const*& v, std::size_t& operand, std::size_t wanted, std::string_view as) {
+    Vertex const here = *v++;
+    if (here.is_tensor) ++operand;
+    for (std::size_t i = 0; i < here.operands; ++i) {
+        if (v->is_tensor && operand == wanted)
+            fail_undefined(as.empty() ? here.written : as, "argument", i);
+        check_vertex(v, operand, wanted);
+    }
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined_operand(
+    Vertex const* root, std::size_t k, std::string_view as) {
+    std::size_t first = 0;
+    check_vertex(root, first, k, as);
+    fail_undefined("an operation", "its argument");
+}
+
+XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const* expression,
+    AnyTensor const* const* operands, bool result_exists, std::string_view as) {
+    std::size_t const n = table.kernels.operand_count;
+    bool const records = table.plans && recording();
+    auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
+    auto const* const expected = latest ? latest->pattern.first.data() : first_;
+    bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
+    OperandMask require = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+        if (!operands[k]->defined()) [[unlikely]]
+            fail_undefined_operand(table.kernels.vertices, k, as);
+        auto const& impl = *operands[k]->handle();
+        AnyArray const* const array = arrays[k] = &impl.array;
+        std::size_t same = 0;
+        while (arrays[same] != array) ++same;
+        first_[k] = static_cast<std::uint8_t>(same);
+        is_latest &= expected[k] == same;
+        if (same != k) {
+            require |= (require >> same & 1) << k;
+            continue;
+        }
+        ordered &= array->contiguous;
+        if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
+        if (records &&
+            (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
+            require |= OperandMask{1} << k;
+    }
+    same_shape = same_shapes;
+    contiguous = ordered && same_shapes;
+    if (OperandMask const differentiable = require & table.kernels.differentiable) {
+        is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
+                    latest->pattern.result_exists == result_exists;
+        auto const& found =
+            is_latest ? *latest : plan_of(table, expression, differentiable, result_exists);
+        if (found.records()) plan = &found;
+    }
+    if (!same_shape) widen_all(table, operands, as);
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& BoundOperands::plan_of(RecordTable const& table,
+    void const* expression, OperandMask differentiable, bool result_exists) const {
+    OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
+    std::copy_n(first_, table.kernels.operand_count, pattern.first.begin());
+    return OperandPlan::of(table, expression, pattern);
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
+    RecordTable const& table, AnyTensor const* const* operands, std::string_view as) {
+    bool fits = true;
+    broadcasted_ = arrays[0]->shape;
+    for (std::size_t k = 1; k < table.kernels.operand_count; ++k)
+        if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
+    if (!fits) {
+        auto const* root = table.kernels.vertices;
+        vertex_shape(root, operands, as);
+    }
+}
+
+XGRAD_FUNCTION bool OperandPattern::is_same(OperandPattern const& o, std::size_t n) const noexcept {
+    return requires_grad == o.requires_grad && result_exists == o.result_exists &&
+           std::memcmp(first.data(), o.first.data(), n) == 0;
+}
+
+XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
+    RecordTable const& table, void const* expression, OperandPattern const& pattern) {
+    for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
+        if (plan->pattern.is_same(pattern, table.kernels.operand_count)) [[likely]]
+            return *plan;
+    auto* const plan = new OperandPlan(table, expression, pattern);
+    plan->next = table.plans->load(std::memory_order_relaxed);
+    while (!table.plans->compare_exchange_weak(
+        plan->next, plan, std::memory_order_release, std::memory_order_relaxed)) {}
+    return *plan;
+}
+
+XGRAD_FUNCTION OperandPlan::OperandPlan(
+    RecordTable const& t, void const* expression, OperandPattern const& p)
+    : pattern(p), table(t) {
+    std::size_t const n = t.kernels.operand_count;
+    auto const reads = t.reads(expression, p.result_exists);
+    gradients.wanted = p.requires_grad & reads.reached;
+    saves_result = reads.result;
+    for (std::size_t k = 0; k < n; ++k) {
+        gradients.target[k] = GradientTargets::none;
+        if (!(gradients.wanted >> k & 1)) continue;
+        auto const first = p.first[k];
+        read |= reads.of[k];
+        std::size_t j = 0; // the first operand that gets a gradient of the same tensor
+        while (!(p.first[j] == first && gradients.wanted >> j & 1)) ++j;
+        gradients.target[k] = static_cast<std::uint8_t>(j);
+        if (j == k) target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+        if (!(read >> k & 1)) continue;
+        auto const first = p.first[k];
+        if (!(saved >> first & 1)) {
+            saved |= OperandMask{1} << first;
+            slot_operand[slot[first] = slots++] = first;
+            bool gets_one = false;
+            for (std::size_t j = 0; j < n; ++j)
+                gets_one |= p.first[j] == first && gradients.wanted >> j & 1;
+            saves_unconnected |= p.requires_grad >> first & !gets_one;
+        }
+        slot[k] = slot[first];
+    }
+    auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
+    edges_at = saved_tensors() * sizeof(SavedTensor);
+    expression_at = aligned(edges_at + edges * sizeof(Edge));
+    bytes = expression_at + t.expression_bytes;
+    sum_at = aligned(bytes);
+    bytes_with_sum = sum_at + sizeof(SumOver) + edges * sizeof(Ref<TensorImpl>);
+}
+
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_TABLE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_TABLE_IPP
-
-// ======== xgrad/impl/tensor/record_table.ipp
-// Bodies of record_table.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION Shape SumOver::reduced(Shape const& space, bool keep) const {
-    if (kernel) return keep ? Shape(space.size(), 1) : Shape();
-    return reduced_shape(space, axes, keep);
-}
-
-XGRAD_FUNCTION AnyArray SumOver::spread(AnyTensor const& gradient, Shape const& space) const {
-    AnyArray g = scale == 1 ? gradient.impl().array
-                            : gradient.impl().type->scaled(gradient, scale).impl().array;
-    if (g.numel == 1) {
-        g.shape = {};
-        g.strides = {};
-        return g;
-    }
-    Strides strides(space.size(), 0);
-    bool const keepdims = g.shape.size() == space.size();
-    for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {
-        bool const summed = axis < axes.size() && static_cast<std::size_t>(axes[axis]) == d;
-        axis += summed;
-        if (!summed && space[d] != 1) strides[d] = g.strides[at];
-        at += !summed || keepdims;
-    }
-    g.numel = numel(space); // no set_view(): only loops read it
-    g.contiguous = is_row_major(space, strides);
-    g.shape = space;
-    g.strides = std::move(strides);
-    return g;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_TABLE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
 
@@ -31196,7 +30721,7 @@ XGRAD_LAZY_BODY void check_shared_write(AnyTensor const& t, std::string_view ope
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_STATE_DICT_IPP
 
 // ======== xgrad/impl/tensor/state_dict.ipp
-// Bodies of state_dict.hpp.
+// Bodies of state_dict.hpp and print.hpp.
 
 namespace xgrad::detail {
 
@@ -31253,46 +30778,6 @@ XGRAD_LAZY_BODY void NameIndex::erase(std::size_t i) noexcept {
     order_.resize(to);
 }
 
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY StateDict::StateDict(std::initializer_list<NamedTensor> entries) {
-    for (auto const& e : entries) set(e.name, e.tensor);
-}
-
-XGRAD_LAZY_BODY void StateDict::set(std::string const& name, AnyTensor tensor) {
-    auto const i = index_.find(name, entries_.data(), entries_.size());
-    if (i < entries_.size()) return void(entries_[i].tensor = std::move(tensor));
-    entries_.push_back({name, std::move(tensor)});
-    index_.extend(entries_.data(), entries_.size());
-}
-
-XGRAD_LAZY_BODY void StateDict::erase(std::string_view name) {
-    auto const i = index_.find(name, entries_.data(), entries_.size());
-    if (i == entries_.size()) return;
-    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
-    index_.erase(i);
-}
-
-XGRAD_LAZY_BODY AnyTensor const* StateDict::find(std::string_view name) const {
-    auto const i = index_.find(name, entries_.data(), entries_.size());
-    return i < entries_.size() ? &entries_[i].tensor : nullptr;
-}
-
-XGRAD_LAZY_BODY AnyTensor& StateDict::operator[](std::string_view name) {
-    return const_cast<AnyTensor&>(at(name));
-}
-
-XGRAD_LAZY_BODY AnyTensor const& StateDict::at(std::string_view name) const {
-    if (auto const* const t = find(name)) return *t;
-    detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
 XGRAD_LAZY_BODY AnyTensor value_copy(AnyTensor const& t) {
     if (!t.defined()) return {};
     AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
@@ -31331,9 +30816,69 @@ XGRAD_LAZY_BODY void overwrite(AnyTensor const& to, AnyTensor const& from) {
     to.impl().type->copy_elements(to.impl().array, from.impl().array);
 }
 
+XGRAD_LAZY_BODY NumberFormat format_of(std::ios_base const& out) {
+    auto const style = out.flags() & std::ios_base::floatfield;
+    return {static_cast<int>(out.precision()), style == std::ios_base::fixed        ? 'f'
+                                               : style == std::ios_base::scientific ? 'e'
+                                                                                    : 'g'};
+}
+
+XGRAD_LAZY_BODY std::string number_text(double v, NumberFormat format) {
+    if (v != v) return "nan"; // never "-nan"
+    char const pattern[] = {'%', '.', '*', format.style, '\0'};
+    char digits[32];
+    auto const write = [&](char* to, std::size_t n) {
+        return static_cast<std::size_t>(std::snprintf(to, n, pattern, format.precision, v));
+    };
+    std::size_t const n = write(digits, sizeof digits);
+    if (n < sizeof digits) return {digits, n};
+    std::string text(n, '0'); // many digits after the point, or a large number as a fixed one
+    write(text.data(), n + 1);
+    return text;
+}
+
+XGRAD_LAZY_BODY std::string grad_fn_text(AnyTensor const& t) {
+    try {
+        if (auto const* const node = t.grad_fn()) return ", grad_fn=<" + node->name() + ">";
+    } catch (GraphError const&) { return ", grad_fn=<Invalid>"; }
+    return t.requires_grad() ? ", requires_grad=true" : "";
+}
+
 } // namespace xgrad::detail
 
 namespace xgrad {
+
+XGRAD_LAZY_BODY StateDict::StateDict(std::initializer_list<NamedTensor> entries) {
+    for (auto const& e : entries) set(e.name, e.tensor);
+}
+
+XGRAD_LAZY_BODY void StateDict::set(std::string const& name, AnyTensor tensor) {
+    auto const i = index_.find(name, entries_.data(), entries_.size());
+    if (i < entries_.size()) return void(entries_[i].tensor = std::move(tensor));
+    entries_.push_back({name, std::move(tensor)});
+    index_.extend(entries_.data(), entries_.size());
+}
+
+XGRAD_LAZY_BODY void StateDict::erase(std::string_view name) {
+    auto const i = index_.find(name, entries_.data(), entries_.size());
+    if (i == entries_.size()) return;
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
+    index_.erase(i);
+}
+
+XGRAD_LAZY_BODY AnyTensor const* StateDict::find(std::string_view name) const {
+    auto const i = index_.find(name, entries_.data(), entries_.size());
+    return i < entries_.size() ? &entries_[i].tensor : nullptr;
+}
+
+XGRAD_LAZY_BODY AnyTensor& StateDict::operator[](std::string_view name) {
+    return const_cast<AnyTensor&>(at(name));
+}
+
+XGRAD_LAZY_BODY AnyTensor const& StateDict::at(std::string_view name) const {
+    if (auto const* const t = find(name)) return *t;
+    detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+}
 
 XGRAD_LAZY_BODY AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
     if (from.shape("copy_") != shape("copy_"))
@@ -31359,99 +30904,6 @@ XGRAD_LAZY_BODY double AnyTensor::norm() const {
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_STATE_DICT_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TENSOR_INDEXING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TENSOR_INDEXING_IPP
-
-// ======== xgrad/impl/tensor/tensor_indexing.ipp
-// Bodies of tensor_indexing.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
-    Tensor<std::int64_t> const& index, std::size_t extent) {
-    Array<std::int64_t> last(Shape{extent}, 0);
-    Array<bool> is_named(Shape{extent}, false);
-    for (std::size_t i = 0; i < index.numel(); ++i) {
-        auto const at = static_cast<std::size_t>(index.data()[i]);
-        last.begin()[at] = static_cast<std::int64_t>(i);
-        is_named.begin()[at] = true;
-    }
-    return {Tensor<std::int64_t>(std::move(last)), Tensor<bool>(std::move(is_named))};
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TENSOR_INDEXING_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TRACED_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TRACED_IPP
-
-// ======== xgrad/impl/tensor/traced.ipp
-// Bodies of traced.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY AnyTensor const& Replay::value(std::size_t at) {
-    if (values_[at].defined()) return values_[at];
-    auto const& v = vertices_[at];
-    std::vector<AnyTensor> x(v.table->operands);
-    for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end)
-        x[i] = value(child);
-    return values_[at] = v.table->value(
-               v.object, v.table->is_operand ? operands_ + v.first_operand : x.data());
-}
-
-XGRAD_LAZY_BODY void append_vertex(
-    CachedVector<TracedVertex>& vertices, TracedTable const* table, void const* object) {
-    vertices.push_back({table, object});
-}
-
-XGRAD_LAZY_BODY void measure(
-    CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
-    auto& v = vertices[at];
-    v.first_operand = operand;
-    v.end = at + 1;
-    if (v.table->is_operand) v.operand_mask = OperandMask{1} << operand++;
-    for (std::size_t i = 0; i < v.table->operands; ++i) {
-        auto const child = v.end;
-        measure(vertices, child, operand);
-        v.end = vertices[child].end;
-        v.operand_mask |= vertices[child].operand_mask;
-    }
-}
-
-XGRAD_LAZY_BODY void traced_pass(TracedExpression const& traced, FusedNode const& node,
-    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
-    std::span<AnyTensor> results) {
-    CachedVector<TracedVertex> vertices; // in prefix order: each before its operands
-    traced.list_vertices(node.expression_object(), vertices);
-    std::size_t operand_count = 0;
-    measure(vertices, 0, operand_count);
-    Replay replay(std::move(vertices), operands, node.wanted());
-    if (result.defined()) replay.set_result(traced.result(result));
-    replay.backpropagate(0, traced.grad_output(gradient, node.sum(), node.space()),
-        [&](std::size_t operand, TracedTable const& t, AnyTensor const& g) {
-            if (!(node.wanted() >> operand & 1)) return;
-            add_to(results[node.edge_of(operand)], t.arrive(g, node.operand_shape(operand)));
-        });
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TRACED_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_VIEWS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_VIEWS_IPP
-
-// ======== xgrad/impl/tensor/views.ipp
-// Bodies of views.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY AnyArray view_on(
-    AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
-    a.set_view(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
-    return a;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_VIEWS_IPP
 #if defined(XGRAD_SEPARATE_COMPILATION) && !defined(XGRAD_INSTANCES_ELSEWHERE)
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_INSTANCES_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_INSTANCES_IPP
@@ -31737,43 +31189,77 @@ XGRAD_HAS_BODIES_HERE(xgrad_hpp)
 #    define XGRAD_IMPLEMENTATION
 #endif
 
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TESTING_DIFFERENCES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TESTING_DIFFERENCES_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TESTING_GRADCHECK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TESTING_GRADCHECK_IPP
 
-// ======== xgrad/impl/testing/differences.ipp
-// Bodies of differences.hpp.
+// ======== xgrad/impl/testing/gradcheck.ipp
+// Bodies of gradcheck.hpp, differences.hpp and jacobian_check.hpp.
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION std::complex<double> number_at(AnyTensor const& t, std::size_t i) {
-    auto const* const p = t.impl().array.data + i * t.impl().type->size;
-    switch (t.dtype()) {
-    case DType::float32:
-        return *reinterpret_cast<float const*>(p);
-    case DType::float64:
-        return *reinterpret_cast<double const*>(p);
-    case DType::complex64:
-        return converted<std::complex<double>>(*reinterpret_cast<std::complex<float> const*>(p));
-    default:
-        return *reinterpret_cast<std::complex<double> const*>(p);
+XGRAD_FUNCTION bool check_gradients(std::string_view name, TensorFunction const& f,
+    Tensors const& inputs, GradcheckOptions const& options) {
+    InferenceMode const normal(false);
+    DifferentiatedScope const scope;
+    auto const complaint = Gradcheck(f, inputs, options).complaint();
+    if (complaint.empty()) return true;
+    if (options.raise_exception) fail<GradcheckError>(name, ": ", complaint);
+    return false;
+}
+
+XGRAD_FUNCTION TensorFunction gradient_function(TensorFunction const& f, std::size_t inputs) {
+    return [&f, inputs](Tensors const& all) {
+        auto const middle = all.begin() + static_cast<std::ptrdiff_t>(inputs);
+        auto const x = differentiable_outputs(Tensors(all.begin(), middle));
+        auto gradients = xgrad::grad(differentiable_outputs(f(Tensors(all.begin(), middle))), x,
+            {.gradients = Tensors(middle, all.end()), .create_graph = true, .allow_unused = true});
+        std::erase_if(gradients, [](AnyTensor const& g) { return !g.defined(); });
+        return gradients;
+    };
+}
+
+XGRAD_FUNCTION Tensors random_grad_outputs(TensorFunction const& f, Tensors const& inputs) {
+    std::mt19937_64 random_source(20);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    Tensors grad_outputs;
+    for (auto const& y : differentiable_outputs(f(leaves_like(inputs, false)))) {
+        grad_outputs.push_back(y.impl().type->filled(y.shape(), 0));
+        for (std::size_t i = 0; i < y.numel(); ++i) {
+            double const re = uniform(random_source);
+            set_element(grad_outputs.back(), i, {re, uniform(random_source)});
+        }
+        grad_outputs.back().impl().requires_grad = true;
     }
+    return grad_outputs;
+}
+
+XGRAD_FUNCTION bool check_second_gradients(TensorFunction const& f, Tensors inputs,
+    Tensors grad_outputs, GradcheckOptions const& options) {
+    auto const count = inputs.size();
+    if (grad_outputs.empty()) {
+        InferenceMode const normal(false);
+        DifferentiatedScope const scope;
+        grad_outputs = random_grad_outputs(f, inputs);
+        if (grad_outputs.empty())
+            fail<GraphError>("gradgradcheck: no output of the function requires a gradient");
+    }
+    inputs.insert(inputs.end(), grad_outputs.begin(), grad_outputs.end());
+    return check_gradients("gradgradcheck", gradient_function(f, count), inputs, options);
+}
+
+XGRAD_FUNCTION std::complex<double> number_at(AnyTensor const& t, std::size_t i) {
+    return with_reals(t, [&](auto const* x, std::size_t n) {
+        return n == t.numel() ? std::complex<double>(x[i])
+                              : std::complex<double>(x[2 * i], x[2 * i + 1]);
+    });
 }
 
 XGRAD_FUNCTION void set_element(AnyTensor const& t, std::size_t i, std::complex<double> value) {
-    auto* const p = t.impl().array.data + i * t.impl().type->size;
-    switch (t.dtype()) {
-    case DType::float32:
-        *reinterpret_cast<float*>(p) = static_cast<float>(value.real());
-        break;
-    case DType::float64:
-        *reinterpret_cast<double*>(p) = value.real();
-        break;
-    case DType::complex64:
-        *reinterpret_cast<std::complex<float>*>(p) = converted<std::complex<float>>(value);
-        break;
-    default:
-        *reinterpret_cast<std::complex<double>*>(p) = value;
-    }
+    with_reals(t, [&]<class P>(P* x, std::size_t n) {
+        bool const pairs = n != t.numel();
+        x[pairs ? 2 * i : i] = static_cast<P>(value.real());
+        if (pairs) x[2 * i + 1] = static_cast<P>(value.imag());
+    });
 }
 
 XGRAD_FUNCTION Numbers numbers_of(AnyTensor const& t, std::size_t count) {
@@ -31848,76 +31334,6 @@ XGRAD_FUNCTION std::vector<Numbers> Differences::evaluated(
     }
     return all;
 }
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TESTING_DIFFERENCES_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TESTING_GRADCHECK_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TESTING_GRADCHECK_IPP
-
-// ======== xgrad/impl/testing/gradcheck.ipp
-// Bodies of gradcheck.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION bool check_gradients(std::string_view name, TensorFunction const& f,
-    Tensors const& inputs, GradcheckOptions const& options) {
-    InferenceMode const normal(false);
-    DifferentiatedScope const scope;
-    auto const complaint = Gradcheck(f, inputs, options).complaint();
-    if (complaint.empty()) return true;
-    if (options.raise_exception) fail<GradcheckError>(name, ": ", complaint);
-    return false;
-}
-
-XGRAD_FUNCTION TensorFunction gradient_function(TensorFunction const& f, std::size_t inputs) {
-    return [&f, inputs](Tensors const& all) {
-        auto const middle = all.begin() + static_cast<std::ptrdiff_t>(inputs);
-        auto const x = differentiable_outputs(Tensors(all.begin(), middle));
-        auto gradients = xgrad::grad(differentiable_outputs(f(Tensors(all.begin(), middle))), x,
-            {.gradients = Tensors(middle, all.end()), .create_graph = true, .allow_unused = true});
-        std::erase_if(gradients, [](AnyTensor const& g) { return !g.defined(); });
-        return gradients;
-    };
-}
-
-XGRAD_FUNCTION Tensors random_grad_outputs(TensorFunction const& f, Tensors const& inputs) {
-    std::mt19937_64 random_source(20);
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    Tensors grad_outputs;
-    for (auto const& y : differentiable_outputs(f(leaves_like(inputs, false)))) {
-        grad_outputs.push_back(y.impl().type->filled(y.shape(), 0));
-        for (std::size_t i = 0; i < y.numel(); ++i) {
-            double const re = uniform(random_source);
-            set_element(grad_outputs.back(), i, {re, uniform(random_source)});
-        }
-        grad_outputs.back().impl().requires_grad = true;
-    }
-    return grad_outputs;
-}
-
-XGRAD_FUNCTION bool check_second_gradients(TensorFunction const& f, Tensors inputs,
-    Tensors grad_outputs, GradcheckOptions const& options) {
-    auto const count = inputs.size();
-    if (grad_outputs.empty()) {
-        InferenceMode const normal(false);
-        DifferentiatedScope const scope;
-        grad_outputs = random_grad_outputs(f, inputs);
-        if (grad_outputs.empty())
-            fail<GraphError>("gradgradcheck: no output of the function requires a gradient");
-    }
-    inputs.insert(inputs.end(), grad_outputs.begin(), grad_outputs.end());
-    return check_gradients("gradgradcheck", gradient_function(f, count), inputs, options);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TESTING_GRADCHECK_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TESTING_JACOBIAN_CHECK_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TESTING_JACOBIAN_CHECK_IPP
-
-// ======== xgrad/impl/testing/jacobian_check.ipp
-// Bodies of jacobian_check.hpp.
-
-namespace xgrad::detail {
 
 XGRAD_FUNCTION std::string text_of(std::complex<double> z, bool is_complex) {
     char buffer[80];
@@ -32135,7 +31551,7 @@ XGRAD_FUNCTION bool Gradcheck::is_zero(AnyTensor const& t) {
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TESTING_JACOBIAN_CHECK_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TESTING_GRADCHECK_IPP
 
 XGRAD_HAS_BODIES_HERE(testing_gradcheck_hpp)
 
