@@ -8,10 +8,8 @@
 
 #include <xgrad/xgrad.hpp>
 
-#include <xgrad/nn/initializers.hpp>
-#include <xgrad/nn/linear.hpp>
-#include <xgrad/nn/normalization.hpp>
-#include <xgrad/optim/adam.hpp>
+#include <xgrad/nn.hpp>
+#include <xgrad/optim.hpp>
 #include <xgrad/xtensor_functions.hpp>
 
 namespace xg = xgrad;
