@@ -470,8 +470,7 @@ private:
         return what + std::to_string(i) + "." + std::string(name);
     }
     static DType real_type(AnyTensor const& p) {
-        return p.dtype() == DType::float32 || p.dtype() == DType::complex64 ? DType::float32
-                                                                            : DType::float64;
+        return xgrad::detail::is_single(p.dtype()) ? DType::float32 : DType::float64;
     }
 
     std::vector<Group> groups_;
