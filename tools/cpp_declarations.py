@@ -160,7 +160,7 @@ def other_names(head):
         return "concept", [match[1]]
     if match := re.match(r"enum\s+(?:class\s+|struct\s+)?(\w+)", head):
         return "enum", [match[1]]
-    if re.match(r"(using|typedef|friend|static_assert|extern|namespace|class|struct|union|goto|template)\b", head) or "operator" in head or "(" in without_arguments(head).split("=")[0]:
+    if re.match(r"(using|typedef|friend|static_assert|extern|namespace|class|struct|union|goto|template|requires)\b", head) or "operator" in head or "(" in without_arguments(head).split("=")[0]:
         return None, []
     names, depth, parts = [], 0, [""]
     for character in re.sub(r"->|[<>=!]=", "  ", head):
