@@ -51,7 +51,7 @@ def names():
             for name in each.names:
                 if name in RULES or name.endswith(("Options", "Error")):
                     continue
-                if each.kind == "class" and not re.search(r"Module<|detail::\w+<\s*" + name, head):
+                if each.kind == "class" and not ("/nn/" in file and re.search(r"Module<|detail::\w+<\s*" + name, head)):
                     continue            # a type alone is not called; modules are
                 if each.kind == "function" and not each.inside and not re.search(r"Operand|Tensor|class [AXFG]\b|auto const&|TransformedFunction|class\.\.\. [AX]", head):
                     continue            # takes and returns no tensor
