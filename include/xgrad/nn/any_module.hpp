@@ -145,7 +145,7 @@ protected:
     void own(std::string_view name, AnyTensor parameter);
     /// Appends an owned persistent buffer.
     void own_buffer(std::string_view name, AnyTensor buffer);
-    void clear_members() noexcept { members_.clear(), names_.clear(); }
+    void clear_members() noexcept { members_.clear(), positions_.clear(); }
     AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
     /// Throws at the first call of a module if one of its members is a module but no Child.
     void check_members_once() const {
@@ -186,6 +186,8 @@ private:
     }
     /// Appends a member, after registration hooks. Throws where its name is none, or is taken.
     void add(Member member);
+    /// The number of the member of that name; that of all members if there is none.
+    std::size_t position_of(std::string_view name);
     void run_registration_hooks(Member& m);
     void find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
     std::vector<NamedTensor> named_tensors(Kind kind) const;
@@ -212,7 +214,7 @@ private:
     bool training_ = true;
     mutable std::atomic<bool> checked_{false};
     std::vector<Member> members_;
-    xgrad::detail::NameIndex names_; // of members_
+    std::map<std::string, std::size_t, std::less<>> positions_; // of names in members_, as needed
     xgrad::detail::MadeOnce<detail::ModuleHooks> hooks_;
 };
 

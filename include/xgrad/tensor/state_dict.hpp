@@ -5,6 +5,7 @@
 // Errors: at() and operator[] throw IndexError for a name that is not there.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,45 +19,6 @@ struct NamedTensor {
     AnyTensor tensor; // of any scalar type
 };
 
-namespace detail {
-
-/// Finds elements of a list by name where no name occurs twice, in O(log^2 n) comparisons. The list
-/// grows at its end. An element is a struct with a member `name`.
-///
-/// A list of less than `min_size` elements is searched from its beginning. A longer one has an
-/// index: the positions of its elements in runs that are sorted by name, each at least twice as
-/// long as the next.
-class NameIndex {
-public:
-    /// The position of a name in a list of n elements; n if it is not there.
-    template <class E> std::size_t find(std::string_view name, E const* list, std::size_t n) const {
-        return find(name, list, n, name_of<E>);
-    }
-    /// To be called where the list has grown to n elements.
-    template <class E> void extend(E const* list, std::size_t n) noexcept {
-        extend(list, n, name_of<E>);
-    }
-    /// To be called where element i was removed.
-    XGRAD_LAZY void erase(std::size_t i) noexcept;
-    /// To be called where other elements are in the list, before extend().
-    void clear() noexcept { order_.clear(), ends_.clear(); }
-
-private:
-    using NameAt = std::string_view (*)(void const* list, std::size_t i);
-    static constexpr std::size_t min_size = 16;
-
-    template <class E> static std::string_view name_of(void const* list, std::size_t i) {
-        return static_cast<E const*>(list)[i].name;
-    }
-    XGRAD_LAZY std::size_t find(
-        std::string_view name, void const* list, std::size_t n, NameAt name_at) const;
-    XGRAD_LAZY void extend(void const* list, std::size_t n, NameAt name_at) noexcept;
-
-    std::vector<std::size_t> order_, ends_; // positions, and where each run of them ends
-};
-
-} // namespace detail
-
 /// An ordered map from unique names to tensors.
 class StateDict {
 public:
@@ -66,7 +28,7 @@ public:
     /// Adds a tensor, or replaces the tensor of that name.
     XGRAD_LAZY void set(std::string const& name, AnyTensor tensor);
     XGRAD_LAZY void erase(std::string_view name);
-    /// The tensor of that name, or null. It is found in O(log^2 n) comparisons.
+    /// The tensor of that name, or null. It is found in O(log n) comparisons.
     XGRAD_LAZY AnyTensor const* find(std::string_view name) const;
     bool contains(std::string_view name) const { return find(name); }
     /// The tensor of that name; throws IndexError where there is none.
@@ -83,7 +45,7 @@ public:
 
 private:
     std::vector<NamedTensor> entries_;
-    detail::NameIndex index_;
+    std::map<std::string, std::size_t, std::less<>> positions_; // of the names in entries_
 };
 
 namespace detail {

@@ -16,7 +16,7 @@ XGRAD_FUNCTION void AnyModule::zero_grad() {
 XGRAD_FUNCTION AnyModule::AnyModule(AnyModule&& o) noexcept
     : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()),
       members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) {
-    o.names_.clear();
+    o.positions_.clear();
     detail::LiveModules::instance().move(&o, this);
     take_hooks();
 }
@@ -24,7 +24,7 @@ XGRAD_FUNCTION AnyModule::AnyModule(AnyModule&& o) noexcept
 XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule const& o) {
     if (this == &o) return *this;
     members_ = o.members_;
-    names_.clear();
+    positions_.clear();
     training_ = o.training_;
     return *this;
 }
@@ -32,7 +32,7 @@ XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule const& o) {
 XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule&& o) {
     if (this == &o) return *this;
     members_ = std::move(o.members_);
-    names_.clear(), o.names_.clear();
+    positions_.clear(), o.positions_.clear();
     training_ = o.training_;
     leave_hooks();
     hooks_ = std::move(o.hooks_);
@@ -108,6 +108,13 @@ XGRAD_FUNCTION void AnyModule::check_members() const {
     checked_.store(true, std::memory_order_relaxed);
 }
 
+XGRAD_FUNCTION std::size_t AnyModule::position_of(std::string_view name) {
+    for (auto i = positions_.size(); i < members_.size(); ++i)
+        positions_.emplace(members_[i].name, i);
+    auto const at = positions_.find(name);
+    return at == positions_.end() ? members_.size() : at->second;
+}
+
 XGRAD_FUNCTION void AnyModule::add(Member member) {
     auto const& name = member.name;
     std::string_view const what = member.kind == Kind::parameter ? "parameter"
@@ -117,8 +124,7 @@ XGRAD_FUNCTION void AnyModule::add(Member member) {
         xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
     if (name.find('.') != name.npos)
         xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
-    names_.extend(members_.data(), members_.size());
-    if (names_.find(name, members_.data(), members_.size()) < members_.size())
+    if (position_of(name) < members_.size())
         xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
     if (member.kind == Kind::parameter && member.tensor.defined())
         member.tensor.impl().requires_grad = true;
@@ -168,7 +174,7 @@ XGRAD_FUNCTION void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>
         run_registration_hooks(members.back());
     }
     members_ = std::move(members);
-    names_.clear();
+    positions_.clear();
 }
 
 XGRAD_FUNCTION void AnyModule::own_buffer(std::string_view name, AnyTensor buffer) {
@@ -274,12 +280,11 @@ XGRAD_FUNCTION void AnyModule::find_values(
         else loading.pairs.emplace_back(to, *from);
     });
     std::vector<StateDict> inside(members_.size()); // the state of each module among the members
-    names_.extend(members_.data(), members_.size());
     for (auto const& [name, tensor] : state) {
         if (!name.starts_with(prefix)) continue;
         auto const rest = std::string_view(name).substr(prefix.size());
         auto const dot = rest.find('.');
-        auto const i = names_.find(rest.substr(0, dot), members_.data(), members_.size());
+        auto const i = position_of(rest.substr(0, dot));
         bool const is_module = i < inside.size() && members_[i].kind == Kind::module;
         if (dot != rest.npos && is_module) inside[i].set(name, tensor);
         else if (dot != rest.npos || i == inside.size() || !is_state(members_[i]))

@@ -9,59 +9,6 @@
 
 namespace xgrad::detail {
 
-XGRAD_LAZY_BODY std::size_t NameIndex::find(
-    std::string_view name, void const* list, std::size_t n, NameAt name_at) const {
-    std::size_t first = 0;
-    for (auto const end : ends_) {
-        for (auto last = end; first < last;) {
-            auto const middle = first + (last - first) / 2;
-            auto const order = name.compare(name_at(list, order_[middle]));
-            if (order == 0) return order_[middle];
-            if (order < 0) last = middle;
-            else first = middle + 1;
-        }
-        first = end;
-    }
-    for (auto i = order_.size(); i < n; ++i)
-        if (name_at(list, i) == name) return i;
-    return n;
-}
-
-XGRAD_LAZY_BODY void NameIndex::extend(void const* list, std::size_t n, NameAt name_at) noexcept {
-    if (n < min_size) return;
-    try {
-        std::vector<std::size_t> left;
-        while (order_.size() < n) {
-            ends_.reserve(ends_.size() + 1);
-            order_.push_back(order_.size());
-            ends_.push_back(order_.size());
-            while (ends_.size() > 1) { // merges the last two runs
-                auto const middle = ends_[ends_.size() - 2],
-                           first = ends_.size() > 2 ? ends_[ends_.size() - 3] : 0;
-                if (middle - first >= 2 * (order_.size() - middle)) break;
-                left.assign(order_.data() + first, order_.data() + middle);
-                auto right = middle, to = first;
-                for (std::size_t i = 0; i < left.size(); ++to) {
-                    bool const from_right = right < order_.size() &&
-                                            name_at(list, order_[right]) < name_at(list, left[i]);
-                    order_[to] = from_right ? order_[right++] : left[i++];
-                }
-                ends_.pop_back(), ends_.back() = order_.size();
-            }
-        }
-    } catch (std::bad_alloc const&) {} // find() searches what has no index one by one
-}
-
-XGRAD_LAZY_BODY void NameIndex::erase(std::size_t i) noexcept {
-    std::size_t from = 0, to = 0;
-    for (auto& end : ends_) {
-        for (; from < end; ++from)
-            if (order_[from] != i) order_[to++] = order_[from] - (order_[from] > i);
-        end = to;
-    }
-    order_.resize(to);
-}
-
 XGRAD_LAZY_BODY AnyTensor value_copy(AnyTensor const& t) {
     if (!t.defined()) return {};
     AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
@@ -137,22 +84,25 @@ XGRAD_LAZY_BODY StateDict::StateDict(std::initializer_list<NamedTensor> entries)
 }
 
 XGRAD_LAZY_BODY void StateDict::set(std::string const& name, AnyTensor tensor) {
-    auto const i = index_.find(name, entries_.data(), entries_.size());
-    if (i < entries_.size()) return void(entries_[i].tensor = std::move(tensor));
-    entries_.push_back({name, std::move(tensor)});
-    index_.extend(entries_.data(), entries_.size());
+    if (find(name)) return void((*this)[name] = std::move(tensor));
+    NamedTensor entry{name, std::move(tensor)};
+    if (entries_.size() == entries_.capacity()) entries_.reserve(2 * entries_.size() + 1);
+    positions_.emplace(name, entries_.size());
+    entries_.push_back(std::move(entry)); // does not throw: there is no name without an entry
 }
 
 XGRAD_LAZY_BODY void StateDict::erase(std::string_view name) {
-    auto const i = index_.find(name, entries_.data(), entries_.size());
-    if (i == entries_.size()) return;
-    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
-    index_.erase(i);
+    auto const at = positions_.find(name);
+    if (at == positions_.end()) return;
+    auto const erased = at->second;
+    positions_.erase(at);
+    for (auto& [_, i] : positions_) i -= i > erased;
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(erased));
 }
 
 XGRAD_LAZY_BODY AnyTensor const* StateDict::find(std::string_view name) const {
-    auto const i = index_.find(name, entries_.data(), entries_.size());
-    return i < entries_.size() ? &entries_[i].tensor : nullptr;
+    auto const at = positions_.find(name);
+    return at == positions_.end() ? nullptr : &entries_[at->second].tensor;
 }
 
 XGRAD_LAZY_BODY AnyTensor& StateDict::operator[](std::string_view name) {
