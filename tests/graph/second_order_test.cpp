@@ -122,6 +122,31 @@ TEST_CASE("a gradient that is not differentiated takes no part, nor do tensors t
     CHECK(difference(only_x[1].as<double>(), {44., 156.}) == "");
 }
 
+TEST_CASE("a gradient has no path to an operand on which it does not depend, where the pass drops "
+          "the gradients that do") {
+    D t(0.5, xg::requires_grad), x(1.2, xg::requires_grad);
+    D to_t = xg::grad(t * sin(x), t, {.create_graph = true}); // sin(x)
+    int calls = 0;
+    auto hook = t.register_hook([&](D const&) {
+        ++calls;
+        return D(1.);
+    });
+    CHECK(xg::grad(to_t, x, {.retain_graph = true}).item() == doctest::Approx(std::cos(1.2)));
+    CHECK_FALSE(xg::grad(to_t, t, {.retain_graph = true, .allow_unused = true}).defined());
+    CHECK_THROWS_AS(xg::grad(to_t, t, {.retain_graph = true}), xg::GraphError);
+    to_t.backward();
+    CHECK(calls == 0);
+    CHECK_FALSE(t.grad().defined());
+    // Through an operation between the operand and the formula, and where both are asked for.
+    D const s = t * 2, both = s * sin(x);
+    CHECK_FALSE(
+        xg::grad(xg::grad(both, s, {.create_graph = true}), t, {.allow_unused = true}).defined());
+    hook.remove();
+    auto const [by_t, by_x] = xg::grad(t * sin(x), xg::inputs(t, x), {.create_graph = true});
+    CHECK(xg::grad(by_x, t, {.retain_graph = true}).item() == doctest::Approx(std::cos(1.2)));
+    CHECK(xg::grad(by_t, x).item() == doctest::Approx(std::cos(1.2)));
+}
+
 TEST_CASE("what stands still adds nothing, even where its own derivative is infinite") {
     double const inf = std::numeric_limits<double>::infinity();
     D const x({-2., 3.}, xg::requires_grad), ones({1., 1.});

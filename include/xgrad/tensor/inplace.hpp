@@ -106,7 +106,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
                 " doesn't match the broadcast shape ", in.space());
 
         bool const use_temporary = !std::same_as<S, T> || needs_temporary(out, table, in.arrays) ||
-                                   (recorded && in.plan && in.plan->saves_result);
+                                   (recorded && in.plan && in.plan->reads.result);
         if (use_temporary) {
             Tensor<S> const values(record_flat(table, flat.object(), flat.operands).handle());
             Tensor<T> const converted = cast<T>(values);

@@ -26,12 +26,12 @@ struct OperandPlan {
     OperandPattern pattern;
     RecordTable const& table;
     GradientTargets gradients; // of operands that are the same tensor the first one gets the sum
+    Reads reads;               // of each gradient, and whether the result is saved
     OperandMask read = 0;      // operands that the gradients read
     OperandMask saved = 0;     // the first one of each tensor among them
     bool saves_unconnected = false; // a saved value requires a gradient but has no edge here
     std::uint8_t edges = 0, slots = 0;
     std::array<std::uint8_t, 64> edge{}; // of each operand with a gradient, its edge
-    bool saves_result = false;
     std::array<std::uint8_t, 64> target{}; // of each edge, the operand that gets the gradient
     std::array<std::uint8_t, 64>
         slot{}; // of each operand that is read, its slot; a saved result has the last one
@@ -44,7 +44,7 @@ struct OperandPlan {
 
     /// True where an operand that can have a gradient requires one.
     bool records() const noexcept { return gradients.wanted != 0; }
-    std::size_t saved_tensors() const noexcept { return std::size_t{slots} + saves_result; }
+    std::size_t saved_tensors() const noexcept { return std::size_t{slots} + reads.result; }
     bool makes_gradient(std::size_t k) const noexcept { return gradients.makes_gradient(k); }
 
     /// The plan of a pattern; made at its first use.

@@ -169,11 +169,9 @@ XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
 
 XGRAD_FUNCTION OperandPlan::OperandPlan(
     RecordTable const& t, void const* expression, OperandPattern const& p)
-    : pattern(p), table(t) {
+    : pattern(p), table(t), reads(t.reads(expression, p.result_exists)) {
     std::size_t const n = t.kernels.operand_count;
-    auto const reads = t.reads(expression, p.result_exists);
     gradients.wanted = p.requires_grad & reads.reached;
-    saves_result = reads.result;
     for (std::size_t k = 0; k < n; ++k) {
         gradients.target[k] = GradientTargets::none;
         if (!(gradients.wanted >> k & 1)) continue;
