@@ -35,10 +35,6 @@ struct BoundOperands {
     std::size_t count() const { return same_shape ? arrays[0]->numel : numel(broadcasted_); }
 
 private:
-    /// Looks up a plan other than the latest one, which most evaluations of an expression use
-    /// again.
-    OperandPlan const& plan_of(RecordTable const& table, void const* expression,
-        OperandMask differentiable, bool result_exists) const;
     void widen_all(RecordTable const& table, AnyTensor const* const* operands, std::string_view as);
 
     std::uint8_t first_[64]; // of each operand, the first one that is the same tensor

@@ -18,8 +18,6 @@ struct OperandPattern {
     std::array<std::uint8_t, 64> first{}; // of each operand, the first one that is the same tensor
     OperandMask requires_grad = 0;
     bool result_exists = true; // false where a fused reduction consumes the values
-
-    bool is_same(OperandPattern const& o, std::size_t n) const noexcept;
 };
 
 struct OperandPlan {
@@ -31,7 +29,7 @@ struct OperandPlan {
     OperandMask saved = 0;     // the first one of each tensor among them
     bool saves_unconnected = false; // a saved value requires a gradient but has no edge here
     std::uint8_t edges = 0, slots = 0;
-    std::array<std::uint8_t, 64> edge{}; // of each operand with a gradient, its edge
+    std::array<std::uint8_t, 64> edge{};   // of each operand with a gradient, its edge
     std::array<std::uint8_t, 64> target{}; // of each edge, the operand that gets the gradient
     std::array<std::uint8_t, 64>
         slot{}; // of each operand that is read, its slot; a saved result has the last one
@@ -48,8 +46,8 @@ struct OperandPlan {
     bool makes_gradient(std::size_t k) const noexcept { return gradients.makes_gradient(k); }
 
     /// The plan of a pattern; made at its first use.
-    static OperandPlan const& of(
-        RecordTable const& table, void const* expression, OperandPattern const& pattern);
+    static OperandPlan const& of(RecordTable const& table, void const* expression,
+        std::uint8_t const* first, OperandMask requires_grad, bool result_exists);
 
 private:
     OperandPlan(RecordTable const& t, void const* expression, OperandPattern const& p);

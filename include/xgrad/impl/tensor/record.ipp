@@ -125,17 +125,11 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
         is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
                     latest->pattern.result_exists == result_exists;
         auto const& found =
-            is_latest ? *latest : plan_of(table, expression, differentiable, result_exists);
+            is_latest ? *latest // as in most evaluations of an expression
+                      : OperandPlan::of(table, expression, first_, differentiable, result_exists);
         if (found.records()) plan = &found;
     }
     if (!same_shape) widen_all(table, operands, as);
-}
-
-XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& BoundOperands::plan_of(RecordTable const& table,
-    void const* expression, OperandMask differentiable, bool result_exists) const {
-    OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
-    std::copy_n(first_, table.kernels.operand_count, pattern.first.begin());
-    return OperandPlan::of(table, expression, pattern);
 }
 
 XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
@@ -150,16 +144,17 @@ XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
     }
 }
 
-XGRAD_FUNCTION bool OperandPattern::is_same(OperandPattern const& o, std::size_t n) const noexcept {
-    return requires_grad == o.requires_grad && result_exists == o.result_exists &&
-           std::memcmp(first.data(), o.first.data(), n) == 0;
-}
-
-XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
-    RecordTable const& table, void const* expression, OperandPattern const& pattern) {
+XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& OperandPlan::of(RecordTable const& table,
+    void const* expression, std::uint8_t const* first, OperandMask requires_grad,
+    bool result_exists) {
+    std::size_t const n = table.kernels.operand_count;
     for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
-        if (plan->pattern.is_same(pattern, table.kernels.operand_count)) [[likely]]
+        if (auto const& p = plan->pattern; p.requires_grad == requires_grad &&
+                                           p.result_exists == result_exists &&
+                                           std::memcmp(p.first.data(), first, n) == 0)
             return *plan;
+    OperandPattern pattern{.requires_grad = requires_grad, .result_exists = result_exists};
+    std::copy_n(first, n, pattern.first.begin());
     auto* const plan = new OperandPlan(table, expression, pattern);
     plan->next = table.plans->load(std::memory_order_relaxed);
     while (!table.plans->compare_exchange_weak(
