@@ -76,6 +76,17 @@ void agree(
         auto const got = third(mapped, u, v);
         CHECK(difference(got, third(expected, u, v), 1e-10) == "");
         CHECK(difference(got, slope(along, u, v), 1e-7) == "");
+        if constexpr (std::same_as<T, double>) {
+            auto const forward = [&](auto const& f) {
+                return [f, &v](D const& t) { return xg::jvp(f, t, v).second; };
+            };
+            CHECK(difference(xg::jvp(along, u, v).second, got, 1e-10) == "");
+            CHECK(difference(xg::vjp(along, u, v).second, got, 1e-10) == "");
+            CHECK(difference(xg::grad(forward(forward(mapped)))(u), got, 1e-10) == "");
+            CHECK(difference(forward(forward(xg::grad(mapped)))(u), got, 1e-10) == "");
+            CHECK(forward(forward(forward(mapped)))(u).item() ==
+                  doctest::Approx(sum(got * v).item()).epsilon(1e-9));
+        }
     }
     if constexpr (std::same_as<T, double>) {
         D const h = xg::hessian(mapped, u);

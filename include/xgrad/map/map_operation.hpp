@@ -247,7 +247,7 @@ private:
         using D = detail::Derivative<F, Options, Y(L...), I, part>;
         if constexpr ((detail::is_probe<X> || ...))
             return detail::probe_of<To>::of((detail::uses_of(x) | ...));
-        else if constexpr ((detail::is_traced<X> || ...) && Options::order >= 1) {
+        else if constexpr ((detail::is_traced<X> || ...) && Options::order >= 2) {
             using P = widest_precision<typename X::precision...>;
             detail::fail<GraphError>("map: of a function of numbers there are derivatives up to "
                                      "the third");
