@@ -30,8 +30,8 @@ constexpr int lmder_calls[][3] = {{21, 8, 6}, {14, 19, 24}, {19, 0, 0}, {16, 17,
     {6, 10, 13}, {7, 13, 19}, {3, 3, 3}, {3, 3, 3}, {3, 3, 3}, {1, 0, 0}, {39, 0, 0}, {12, 1043, 0},
     {25, 0, 0}};
 
-std::vector<double> solved_ratios(
-    char const* method, std::size_t column, std::vector<Problem> const& problems, int& solved) {
+std::vector<double> solved_ratios(xg::LeastSquaresOptions const& options, std::size_t column,
+    std::vector<Problem> const& problems, int& solved) {
     std::vector<double> ratios; // of calls, where both solve a problem
     double const factor = std::pow(10., column);
     for (std::size_t k = 0; k < problems.size(); ++k) {
@@ -44,7 +44,7 @@ std::vector<double> solved_ratios(
             continue;
         auto const r = xg::least_squares(
             [&](D const& x) { return more_garbow_hillstrom::Residual::apply(x, &p); }, start,
-            {.method = method});
+            options);
         bool const is_solved = p.is_minimum(2 * r.cost);
         solved += is_solved;
         INFO(r.message);
@@ -64,7 +64,7 @@ TEST_CASE("the problems of Moré, Garbow and Hillstrom are solved as by lmder, i
     for (std::size_t const column : {0u, 1u, 2u}) {
         CAPTURE(column);
         int solved = 0;
-        auto const ratios = solved_ratios("lm", column, problems, solved);
+        auto const ratios = solved_ratios({}, column, problems, solved);
         CHECK(solved >= std::ranges::count_if(
                             lmder_calls, [&](auto const& calls) { return calls[column] > 0; }));
         double sum = 0, logarithms = 0;
@@ -83,7 +83,18 @@ TEST_CASE("the other methods solve them from the standard start") {
     for (auto const* method : {"lmaccel", "dogleg"}) {
         CAPTURE(std::string(method));
         int solved = 0;
-        auto const ratios = solved_ratios(method, 0, problems, solved);
+        auto const ratios = solved_ratios({.method = method}, 0, problems, solved);
         CHECK(solved == 41);
+    }
+}
+
+TEST_CASE("conjugate gradients take no other point for a minimum") {
+    auto const problems = more_garbow_hillstrom::problems();
+    constexpr int at_least[] = {38, 35};
+    for (std::size_t const column : {0u, 1u}) {
+        CAPTURE(column);
+        int solved = 0;
+        solved_ratios({.linear_solver = "cg"}, column, problems, solved);
+        CHECK(solved >= at_least[column]);
     }
 }

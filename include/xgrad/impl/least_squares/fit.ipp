@@ -44,7 +44,15 @@ public:
     }
 
 private:
+    /// A fit by conjugate gradients goes on with the norms of the columns of J for D, once, where
+    /// they cost no more products than it has taken. It has converged where that changes nothing.
     void converged(std::string const& why) {
+        if (cg_ && !has_columns_ && numbers_.size() <= cg_->products) {
+            has_columns_ = true;
+            radius_ = 0;
+            claim_ = why;
+            return linearize();
+        }
         result_.success = true;
         result_.message = "converged: " + why;
     }
@@ -205,6 +213,7 @@ private:
         bool const stands = !accepted && !(moves && change(d_) > visible_);
         adapt(accepted, is_hidden ? 1 : rho, slope, decrease, length, is_cut);
         if (accepted) {
+            if (!small_change) claim_.clear();
             std::swap(now_, next_);
             last_length_ = length;
             linearize();
@@ -231,6 +240,7 @@ private:
                                rest <= noise_ || cosine_ <= 8 * std::sqrt(rounding_) ||
                                newton_decrease() <= noise_))
             converged("rounding errors hide what further steps change");
+        else if (stands && !claim_.empty()) converged(claim_);
         else if (stands)
             result_.message = "not converged: no step decreases the cost, and the largest element "
                               "of the gradient is " +
@@ -313,6 +323,7 @@ private:
         return std::move(result_);
     }
 
+    std::string claim_;  // why a fit has converged, if D changes nothing
     double divisor_ = 1; // of the steps of gauss_newton
     double last_length_ = infinity;
 };

@@ -102,7 +102,8 @@ protected:
             all->resize(numbers_.size());
     }
     /// The cosines between the residuals and columns of J. Conjugate gradients have no columns: all
-    /// have the norm that J has along the gradient.
+    /// have the norm that J has along the gradient. The norms are measured, column by column, as
+    /// soon as steps took as many products.
     void measure_cosines() {
         double const residual = std::sqrt(squared_norm(now_.weighted.data(), now_.weighted.size()));
         cosine_ = 0;
@@ -116,11 +117,17 @@ protected:
             double const image = std::sqrt(solver_->squared_image(d_));
             if (size > 0) cosine_ = size / (image * residual);
             if (base_ == 0) base_ = image / std::sqrt(size);
-        } else
-            for (auto const i : numbers_)
-                if (gradient_[i] != 0)
-                    cosine_ =
-                        std::max(cosine_, std::abs(gradient_[i]) / (column_norms_[i] * residual));
+            if (!has_columns_ || d_.size() > cg_->products) return;
+            for (std::size_t i = 0; i < d_.size(); ++i) {
+                std::ranges::fill(d_, 0.);
+                d_[i] = 1;
+                column_norms_[numbers_[i]] = std::sqrt(solver_->squared_image(d_));
+            }
+            cg_->products = cosine_ = 0;
+        }
+        for (auto const i : numbers_)
+            if (gradient_[i] != 0)
+                cosine_ = std::max(cosine_, std::abs(gradient_[i]) / (column_norms_[i] * residual));
     }
     void set_scales() {
         for (std::size_t i = 0; i < norms_.size(); ++i)
@@ -129,7 +136,7 @@ protected:
             for (std::size_t i = 0; i < norms_.size(); ++i)
                 base_ = std::max(base_, norms_[i] * scale_[i]);
         if (!(base_ > 0)) base_ = 1;
-        bool const by_jacobian = options_.x_scale.tensors().empty() && !cg_;
+        bool const by_jacobian = options_.x_scale.tensors().empty() && (!cg_ || has_columns_);
         for (std::size_t i = 0; i < D_.size(); ++i) {
             std::size_t const at = numbers_[i];
             D_[i] = !by_jacobian ? base_ / scale_[at] : norms_[at] > 0 ? norms_[at] : 1;
@@ -251,6 +258,7 @@ protected:
     Reals x_, d_, D_, newton_;         // of numbers_: x, the step, its scales, the full step
     Reals weight_;               // likewise: D, without norms of columns that were longer before
     Reals other_, acceleration_; // likewise: scratch
+    bool has_columns_ = false;   // of J, for conjugate gradients
     double base_ = 0, optimality_ = 0, first_optimality_ = 0, cosine_ = 0;
     double visible_ = 0, noise_ = 0; // rounding errors of the residuals, and of the cost
     double radius_ = 0;              // the largest |D d|; 0 before the first step

@@ -197,6 +197,7 @@ public:
     std::vector<double> gradient;    // J^T r
     std::vector<double> residual;    // r
     std::span<std::size_t const> at; // the numbers of x that d changes
+    std::size_t products = 0;        // of J with a direction
 
     /// False where J is 0, as is its product with any direction then.
     bool solve(double, std::span<double const> D, std::span<double> d) override {
@@ -256,6 +257,7 @@ public:
 private:
     void apply(std::span<double const> d, std::span<double> image) {
         std::vector<double> whole(gradient.size());
+        ++products;
         for (std::size_t i = 0; i < d.size(); ++i) whole[at[i]] = d[i];
         of->push(whole.data(), image.data());
     }
