@@ -137,7 +137,7 @@ TEST_CASE("a gradient has no path to an operand on which it does not depend, whe
     to_t.backward();
     CHECK(calls == 0);
     CHECK_FALSE(t.grad().defined());
-    // Through an operation between the operand and the formula, and where both are asked for.
+    // Through an operation between the operand and the expression, and where both are asked for.
     D const s = t * 2, both = s * sin(x);
     CHECK_FALSE(
         xg::grad(xg::grad(both, s, {.create_graph = true}), t, {.allow_unused = true}).defined());

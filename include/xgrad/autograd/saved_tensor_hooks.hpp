@@ -1,7 +1,6 @@
 // Saved tensor hooks: `pack` converts a tensor that is saved for backward into any object (a file's
 // name, fewer bits), and `unpack` converts it back when backward reads it.
 //
-// Shapes: unpack returns a tensor of the shape that pack got.
 // Gradients: those of the values that unpack returns; both hooks run without recording.
 // Errors: GraphError where hooks are disabled, for DisableSavedTensorsHooks where hooks are active,
 // and for a pack hook that changes its argument in place; TypeError where unpack returns another

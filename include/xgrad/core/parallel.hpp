@@ -1,7 +1,6 @@
 // A thread pool for large kernels, off until set_num_threads() starts it. Work is always cut into
 // the same parts, so that results do not depend on the number of threads.
 //
-// Shapes: any.
 // Gradients: those of one thread, bit by bit.
 // Errors: set_num_threads() throws an Error for more than 65536 threads, and for more than the
 // system gives.

@@ -2,7 +2,6 @@
 // (TFRecord) of protocol buffers (tensorflow/core/util/event.proto and
 // tensorflow/core/framework/summary.proto, of which four messages are needed).
 //
-// Shapes: any; a histogram counts all elements.
 // Errors: a file that cannot be written, an element that is not finite, and an undefined tensor are
 // an Error.
 #pragma once

@@ -1,7 +1,6 @@
 // npz: NumPy's format of several named arrays, a zip file of npy files.
 //
 // Shapes: those of the arrays, in row-major order; at most 64 axes.
-// Gradients: none are recorded: values are written, and leaves are read.
 // Errors: a malformed file, and arrays of more than max_bytes, are a FormatError; more than 64 axes
 // are a ShapeError; a name that is not UTF-8, an undefined tensor, and a file that cannot be read
 // or written are an Error.

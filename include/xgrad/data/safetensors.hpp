@@ -3,7 +3,6 @@
 //
 // Shapes: those of the tensors, in row-major order; a complex tensor is written with a last axis of
 // 2, which reading removes.
-// Gradients: none are recorded: values are written, and leaves are read.
 // Errors: a malformed file is a FormatError with the offset; a name that the format cannot have, an
 // undefined tensor, and a file that cannot be read or written are an Error. load() throws what
 // load_state_dict() throws.

@@ -2,8 +2,6 @@
 // member forwards to the free function of its name, with the same arguments and result. (softmax
 // and log_softmax are functions of nn.hpp.)
 //
-// Shapes: those of the functions.
-// Gradients: those of the functions.
 // Errors: those of the functions. What a function does not take, its member does not take,
 // either: it does not compile.
 #pragma once

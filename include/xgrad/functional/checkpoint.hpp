@@ -1,7 +1,6 @@
 // checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
 // is evaluated again when a backward pass needs that.
 //
-// Shapes: those of f.
 // Gradients: those of f, of any order, also of captured tensors, in backward and forward mode.
 // Errors: GraphError for an undefined input, for an f that changes an input in place, and, in the
 // backward pass, for an f that fails or saves other tensors than before; VersionError there for

@@ -1,7 +1,6 @@
 // check_manifold(): tests the functions of a manifold against each other, as gradcheck() tests a
 // derivative.
 //
-// Shapes: those of the point that is given.
 // Errors: an Error says which function is wrong, and by how much. A struct that is no manifold does
 // not compile.
 #pragma once

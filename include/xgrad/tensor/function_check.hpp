@@ -1,7 +1,6 @@
 // Compile-time checks of custom Functions. Each diagnostic is a type whose name is the sentence
 // that the compiler prints. docs/functions.md shows each with an example.
 //
-// Shapes: not checked here: shapes are no types.
 // Gradients: each tensor argument with a real or complex type wants a gradient of its type, every
 // other one std::nullopt.
 // Errors: all stop at compile time: the first mistake is an incomplete type, whose name is a

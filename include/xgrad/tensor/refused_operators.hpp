@@ -1,5 +1,4 @@
 // Operators that tensors do not have: each stops at compile time with a sentence.
-// Shapes: any. Gradients: none.
 // Errors: a tensor beside an xtensor expression does not compile.
 #pragma once
 

@@ -4,9 +4,6 @@
 // Invariant: the list has the address of each Tensor of the program that lives. What the library
 // holds is not on it: operands of expressions, saved tensors, Nodes and gradients. So what it says
 // is certain; where a Tensor is not on the list, a warning is missing.
-//
-// Shapes: any; nothing here depends on them.
-// Gradients: unchanged.
 #pragma once
 
 #include <string_view>

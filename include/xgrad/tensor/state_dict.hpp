@@ -1,7 +1,6 @@
 // StateDict: an ordered map from names to tensors: the state of a module or an optimiser.
 //
 // Shapes: entries have any shapes and types; nothing is converted.
-// Gradients: none: entries are handles to the tensors themselves.
 // Errors: at() and operator[] throw IndexError for a name that is not there.
 #pragma once
 

@@ -1,8 +1,5 @@
 // The checks of gradcheck(): gradients against differences, gradients from zeros, from undefined
 // gradients, and of two equal passes.
-//
-// Shapes: any; GradcheckOptions has none.
-// Gradients: compared by the tolerances that GradcheckOptions has.
 #pragma once
 
 #include <xgrad/core/begin_headers.inc> // first

@@ -1,6 +1,5 @@
 // to_dot(): the recorded graph behind a tensor as Graphviz text. Not part of xgrad.hpp.
 //
-// Shapes: any; they are printed.
 // Gradients: the graph is read, and changed in nothing; no hook is called.
 // Errors: an undefined tensor among the names is a GraphError, one to be drawn an Error.
 #ifndef XGRAD_TESTING_TO_DOT_HPP
