@@ -103,4 +103,5 @@ TEST_CASE("vmap: joins") {
     CHECK_LOOP2(cat(std::tuple(w, x)) + cat(std::tuple(y, w)), v, u);
     CHECK_LOOP2(xg::stack({x, y}, 1), v, u);
     CHECK_LOOP2(xg::cat({x, y}), v, u);
+    CHECK(xg::cat<double>({v, 2. * u}).shape() == xg::Shape{6, 4}); // of tensors, with their type
 }
