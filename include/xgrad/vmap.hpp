@@ -115,8 +115,7 @@ template <class L, class Y> auto unmapped_result(Y const& y, std::ptrdiff_t axis
         auto const t = materialize_expression(y);
         Shape shape = t.shape();
         shape.insert(at, level_size<L>);
-        auto const wide = broadcast_to(unsqueeze(t, static_cast<std::ptrdiff_t>(at)), shape);
-        return wide.clone();
+        return broadcast_to(unsqueeze(t, static_cast<std::ptrdiff_t>(at)), shape).clone();
     } else {
         auto const at = static_cast<std::ptrdiff_t>(normalize_axis("vmap", axis, y.shape(), 1));
         constexpr auto level = static_cast<std::ptrdiff_t>(levels_of<Y>::template index_of<L>()),
@@ -135,7 +134,8 @@ template <auto... in_axes, class F, class... X>
 auto vmap_call(F& f, VmapOptions const& options, X const&... x) {
     constexpr bool fits = sizeof...(in_axes) == 0 || sizeof...(in_axes) == sizeof...(X);
     static_assert(fits, "vmap<axes...>: there is one axis, or xg::unmapped, for each argument");
-    if constexpr (fits) {
+    static_assert(!OperandLike<F>, "vmap: it takes a function, [&](auto const& x) { ... }");
+    if constexpr (fits && !OperandLike<F>) {
         using L = typename FunctionLevel<F, levels_in<std::tuple<X...>>>::type;
         constexpr auto axes = [] {
             if constexpr (sizeof...(in_axes) != 0) return std::tuple(in_axes...);
@@ -152,12 +152,14 @@ auto vmap_call(F& f, VmapOptions const& options, X const&... x) {
         static_assert(has_level, "vmap: no argument has an axis of examples");
         if constexpr (has_level) {
             LevelScope<L> const scope(*n.count);
-            auto const result = [&](auto const& y) {
-                return map_structure(
-                    y, [&](auto const& t) { return unmapped_result<L>(t, options.out_axes); });
-            };
-            return std::apply(
-                [&](auto const&... a) { return result(call_with_examples(f, a...)); }, arguments);
+            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+                constexpr bool returns =
+                    !std::is_void_v<decltype(call_with_examples(f, std::get<I>(arguments)...))>;
+                static_assert(returns, "vmap: the function must return tensors");
+                if constexpr (returns)
+                    return map_structure(call_with_examples(f, std::get<I>(arguments)...),
+                        [&](auto const& t) { return unmapped_result<L>(t, options.out_axes); });
+            }(std::index_sequence_for<X...>());
         }
     }
 }

@@ -1,4 +1,4 @@
-// expect: the function cannot be called with these inputs: it takes a Tensor<T> const& for each of them
+// expect: the function cannot be called with these inputs: it takes a Tensor<T> const& for each
 #include <xgrad/functional/vjp.hpp>
 #include <xgrad/xgrad.hpp>
 

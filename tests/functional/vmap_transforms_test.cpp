@@ -215,8 +215,8 @@ TEST_CASE("no examples") {
     CHECK(xg::vmap(xg::grad(number))(none).shape() == xg::Shape{0, 3});
     CHECK(xg::vmap(xg::hessian(number))(none).shape() == xg::Shape{0, 3, 3});
     CHECK(message_of<xg::ShapeError>([&] { xg::vmap(xg::looped(number))(none); }) ==
-          "vmap: a function that is called for one example after the other needs one at least, and "
-          "there are none (levels [0])");
+          "vmap: there are no examples (levels [0]), and only a call of a function that is looped "
+          "over says the shape of its result");
 }
 
 TEST_CASE("a function of tensors is looped over with a warning") {
@@ -257,6 +257,14 @@ TEST_CASE("a transform of a function of tensors is looped over, too") {
     CHECK(near(xg::vmap(xg::jacobian(squares))(x), rows([&](int i) { return diag(2. * x(i)); })));
     CHECK(near(
         xg::vmap([&](auto const& a) { return xg::jvp(squares, a, a).second; })(x), D(2. * x * x)));
+    auto const loss = [](D const& w, D const& a, D const& b) { return D(sum(square(w * a - b))); };
+    D const w({1., 2., 3.}), b = some({3, 3}) - 1.;
+    D const shared = rows([&](int i) { return 2. * x(i) * (w * x(i) - b(i)); });
+    CHECK(near(xg::vmap<xg::unmapped, 0, 0>(xg::grad<0>(loss))(w, x, b), shared));
+    auto const [to_w, to_b] = xg::vmap<xg::unmapped, 0, 0>(xg::grad<0, 2>(loss))(w, x, b);
+    CHECK(near(to_w, shared));
+    CHECK(near(to_b, rows([&](int i) { return -2. * (w * x(i) - b(i)); })));
+    CHECK(near(xg::vmap(xg::grad<1>(loss))(x, x, b), D(2. * x * (x * x - b))));
 }
 
 TEST_CASE("the derivative of a holomorphic function") {

@@ -50,21 +50,15 @@ template <class X> auto tensor_input(X const& x) {
     if constexpr (std::is_arithmetic_v<X>) return Tensor<double>(static_cast<double>(x));
     else return structure<X>(StructureOf<X>::make(x));
 }
-/// f(x...) for inputs as tensors.
-template <class F, class... X> auto call_with(F& f, X const&... x) {
-    return std::invoke(f, tensor_input(x)...);
-}
-/// Calls a transform with one input, or with a tuple of several.
-template <class T, class... X> auto at_inputs(T const& transform, X const&... x) {
-    if constexpr (sizeof...(X) == 1) return transform(tensor_input(x)...);
-    else return transform(std::tuple(tensor_input(x)...));
+/// The inputs of a transform: one, or a tuple of several.
+template <class... X> auto inputs_of(X const&... x) {
+    if constexpr (sizeof...(X) == 1) return (tensor_input(x), ...);
+    else return std::tuple(tensor_input(x)...);
 }
 /// t(f): a function of the inputs that calls transform(f, inputs).
 template <class F, class T> auto of_inputs(F&& f, T transform) {
-    return
-        [f = KeptCallable<F>(std::forward<F>(f)), transform]<TransformInput... X>(X const&... x) {
-            return at_inputs([&](auto const& inputs) { return transform(f, inputs); }, x...);
-        };
+    return [f = KeptCallable<F>(std::forward<F>(f)), transform]<TransformInput... X>(
+               X const&... x) { return transform(f, inputs_of(x...)); };
 }
 
 inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
@@ -110,33 +104,21 @@ XGRAD_LAZY void become_inputs(std::string_view name, bool create_graph, std::spa
 XGRAD_LAZY void become_values(bool create_graph, std::span<AnyTensor> outputs);
 
 /// F called with a structure of type In: with its parts, if it is a tuple and F takes them.
-template <class F, class In> struct CallWith {
-    static constexpr bool spreads = false;
-};
-template <class F, class... X> struct CallWith<F, std::tuple<X...>> {
-    static constexpr bool spreads = std::is_invocable_v<F&, X const&...>;
-};
+template <class F, class In> inline constexpr bool spreads = false;
+template <class F, class... X>
+inline constexpr bool spreads<F, std::tuple<X...>> = std::is_invocable_v<F&, X const&...>;
 template <class F, class In> struct CallOf {
-    static constexpr bool spreads = CallWith<F, In>::spreads;
-    static constexpr bool takes_inputs = [] {
-        if constexpr (spreads) return true; // a generic F is not asked for more
-        else return std::is_invocable_v<F&, In const&>;
-    }();
-    static decltype(auto) call(F& f, In const& in)
-        requires takes_inputs
-    {
-        if constexpr (spreads)
+    /// A generic F that takes the parts is not asked for more.
+    static constexpr bool takes_inputs =
+        std::disjunction_v<std::bool_constant<spreads<F, In>>, std::is_invocable<F&, In const&>>;
+    static decltype(auto) call(F& f, In const& in) {
+        if constexpr (spreads<F, In>)
             return std::apply(
                 [&f](auto const&... x) -> decltype(auto) { return std::invoke(f, x...); }, in);
-        else return std::invoke(f, in);
+        else if constexpr (takes_inputs) return std::invoke(f, in);
     }
-    static auto result() {
-        if constexpr (takes_inputs)
-            return std::type_identity<std::remove_cvref_t<decltype(call(
-                std::declval<F&>(), std::declval<In const&>()))>>{};
-        else return std::type_identity<void>{};
-    }
-    using Result = typename decltype(result())::type;
+    using Result =
+        std::remove_cvref_t<decltype(call(std::declval<F&>(), std::declval<In const&>()))>;
     static constexpr bool returns_tensors = StructureLike<Result>;
     /// The results for these tensors in the structure of the inputs; expressions are evaluated.
     static auto tensors(F& f, In const& like, TensorSpan x) {
@@ -151,21 +133,19 @@ template <class... X> inline constexpr bool has_batched<std::tuple<X...>> = (has
 /// The types of a function F and its inputs X, checked: if `fits` is false, the compiler has
 /// reported why.
 template <class F, class X> struct CheckedCall {
-    static auto in() {
-        if constexpr (StructureLike<X>) return std::type_identity<structure<X>>{};
-        else return std::type_identity<std::tuple<>>{};
-    }
-    using In = typename decltype(in())::type;
-    using Call =
-        CallOf<std::conditional_t<StructureLike<X>, std::remove_reference_t<F>, void()>, In>;
-    static constexpr bool fits = StructureLike<X> && Call::returns_tensors;
+    using In = typename std::conditional_t<StructureLike<X>, StructureOf<X>,
+        std::type_identity<std::tuple<>>>::type;
+    static constexpr bool is_call = StructureLike<X> && !OperandLike<F>;
+    using Call = CallOf<std::conditional_t<is_call, std::remove_reference_t<F>, void()>, In>;
+    static constexpr bool fits = is_call && Call::returns_tensors;
     using Result = typename Call::Result;
+    static_assert(!OperandLike<F>, "the first argument is a function, and not a tensor: write "
+                                   "[&](auto const& x) { return matmul(A, x) - b; }");
     static_assert(StructureLike<X>,
         "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
-    static_assert(!StructureLike<X> || Call::takes_inputs,
-        "the function cannot be called with these inputs: "
-        "it takes a Tensor<T> const& for each of them");
-    static_assert(!StructureLike<X> || !Call::takes_inputs || Call::returns_tensors,
+    static_assert(!is_call || Call::takes_inputs,
+        "the function cannot be called with these inputs: it takes a Tensor<T> const& for each");
+    static_assert(!is_call || !Call::takes_inputs || Call::returns_tensors,
         "the function must return a Tensor, an expression, or a std::tuple of such");
 };
 
@@ -176,7 +156,8 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
     using Result = typename CheckedCall<F, X>::Result;
     static constexpr bool is_batched = has_batched<std::tuple<In, Result>>;
     static constexpr bool fits = CheckedCall<F, X>::fits && all_differentiable<In> && !is_batched;
-    static_assert(!is_batched, "vmap: solvers, vjp(f)(x), linearize() have no rule: use looped(f)");
+    static_assert(!is_batched, "vmap: in the place of vjp(f)(x) and linearize() write vjp(f, x, v) "
+                               "and jvp(f, x, v); a function with a solver is looped(f)");
     static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: "
                                           "let the function capture masks and indices");
     /// Whether the function returns one tensor, of real numbers.
@@ -210,6 +191,12 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
             become_values(create_graph, results);
             return std::pair(with_tensors(out, results), std::move(result));
         }
+    }
+    /// Stands for it where the compiler has reported why there is none.
+    template <bool with_values = false, class Body>
+        requires(!fits)
+    static auto run(std::string_view, F&, X const& x, TransformOptions const&, Body const&) {
+        return std::pair(x, [](auto const& v) { return v; });
     }
     /// The values, and the derivatives for the inputs, which derivative(evaluation, derivatives,
     /// inputs, outputs) writes.

@@ -148,7 +148,7 @@ auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
 template <detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 1)
 auto jacobian(F&& f, X const&... x) {
-    return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
+    return jacobian(f, detail::inputs_of(x...));
 }
 /// jacobian() as a function of the inputs.
 template <detail::TransformedFunction F> auto jacobian(F&& f, JacobianOptions const& options = {}) {
@@ -195,7 +195,7 @@ auto hessian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
 template <detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 1)
 auto hessian(F&& f, X const&... x) {
-    return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
+    return hessian(f, detail::inputs_of(x...));
 }
 /// hessian() as a function of the inputs.
 template <detail::TransformedFunction F> auto hessian(F&& f, JacobianOptions const& options = {}) {

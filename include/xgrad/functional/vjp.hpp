@@ -124,9 +124,7 @@ auto const& argument_at(All const& all, Given const& given) {
 /// value_and_grad() with respect to the inputs at these positions, or all of them.
 template <std::size_t... positions, class F, class... X>
 auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
-    if constexpr (sizeof...(positions) == 0)
-        return at_inputs(
-            [&](auto const& inputs) { return value_and_grad(f, inputs, options); }, x...);
+    if constexpr (sizeof...(positions) == 0) return value_and_grad(f, inputs_of(x...), options);
     else {
         std::tuple<decltype(tensor_input(x))...> const all(tensor_input(x)...);
         auto const of_some = [&](auto const&... some)
@@ -134,12 +132,12 @@ auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
         {
             std::tuple const given = std::tie(some...);
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return std::invoke(f, argument_at<I, positions...>(all, given)...);
+                if constexpr ((EvaluatedAtOnce<X> || ...)) // of vmap(): f may be one of tensors
+                    return call_with_examples(f, argument_at<I, positions...>(all, given)...);
+                else return std::invoke(f, argument_at<I, positions...>(all, given)...);
             }(std::index_sequence_for<X...>());
         };
-        return at_inputs(
-            [&](auto const& inputs) { return value_and_grad(of_some, inputs, options); },
-            std::get<positions>(all)...);
+        return value_and_grad(of_some, inputs_of(std::get<positions>(all)...), options);
     }
 }
 
@@ -185,7 +183,7 @@ auto grad(F&& f, DerivativeOptions const& options) {
                     "grad: the function returns complex numbers, and not a real one: with "
                     "{.holomorphic = true} the result is its complex derivative");
             // the conjugate of the gradient of the real part
-            auto const part = [&f](auto const& z) { return real(detail::call_with(f, z)); };
+            auto const part = [&f](auto const& z) { return real(std::invoke(f, z)); };
             auto const g =
                 detail::value_and_grad_at<>(part, {options.create_graph, options.strict}, x...)
                     .second;

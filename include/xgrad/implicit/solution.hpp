@@ -34,16 +34,17 @@ template <class F, class X, class Theta> struct ImplicitCall {
     static auto arguments(X const& x, Theta const& theta) {
         using Whole = decltype(whole(x, theta));
         using Spread = decltype(std::tuple_cat(std::tuple<X>(x), in_tuple(theta)));
-        if constexpr (CallWith<F, Whole>::spreads) return whole(x, theta);
-        else if constexpr (CallWith<F, Spread>::spreads)
+        if constexpr (spreads<F, Whole>) return whole(x, theta);
+        else if constexpr (spreads<F, Spread>)
             return std::tuple_cat(std::tuple<X>(x), in_tuple(theta));
         else return std::tuple_cat(in_tuple(x), in_tuple(theta));
     }
     using In = decltype(arguments(std::declval<X const&>(), std::declval<Theta const&>()));
     using Call = CallOf<F, In>;
     using Result = typename Call::Result;
-    static_assert(Call::takes_inputs, "the function cannot be called with x and theta: it takes a "
-                                      "Tensor<T> const& for each of their tensors");
+    static_assert(Call::takes_inputs,
+        "the function cannot be called with x and theta: it takes a Tensor<T> const& for each of "
+        "their tensors; numbers for theta are Tensor<double>({1., 2.}): {1., 2.} are options");
     static_assert(!Call::takes_inputs || Call::returns_tensors,
         "the function must return a Tensor, an expression, or a std::tuple of such");
     static constexpr bool is_batched = has_batched<std::tuple<X, Theta, Result>>;

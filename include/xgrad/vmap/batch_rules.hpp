@@ -224,9 +224,9 @@ template <class F, class... X> auto loop_examples(F& f, X const&... x) {
     if constexpr (returns_tensors) {
         auto const count = numel(sizes);
         if (count == 0)
-            fail<ShapeError>("vmap: a function that is called for one example after the other "
-                             "needs one at least, and there are none (levels ",
-                sizes, ")");
+            fail<ShapeError>("vmap: there are no examples (levels ", sizes,
+                "), and only a call of a function that is looped over says the shape of its "
+                "result");
         std::vector<Tensors> results;
         structure<Result> like(StructureOf<Result>::make(call(0)));
         results.push_back(erased(like));

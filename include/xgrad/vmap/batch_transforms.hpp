@@ -34,16 +34,13 @@ inline constexpr bool is_flat_batched<std::tuple<X...>> =
     (is_batched<X> || ...) && ((is_batched<X> || TensorLike<X>)&&...);
 
 /// What F returns for the inputs X.
-template <class F, class X> auto result_for() {
-    using Call = CallOf<std::remove_reference_t<F>, X>;
-    if constexpr (Call::takes_inputs) return std::type_identity<typename Call::Result>();
-    else return std::type_identity<void>();
-}
+template <class F, class X>
+using result_for = typename CallOf<std::remove_reference_t<F>, X>::Result;
 /// F is called with a Batched, or returns one.
 template <class F, class X>
 concept BatchedCall = is_flat_batched<X> || [] {
     if constexpr (StructureLike<X> && !is_flat_batched<X>)
-        return levels_in<typename decltype(result_for<F, structure<X>>())::type>::count != 0;
+        return levels_in<result_for<F, structure<X>>>::count != 0;
     else return false;
 }();
 
@@ -59,24 +56,22 @@ template <class Lv, class... X> struct AllBatched<Lv, std::tuple<X...>> {
 template <class F, class X> struct BatchedTransform {
     using In = levels_in<X>;
     template <class Lv>
-    using result_levels =
-        levels_in<typename decltype(result_for<F, typename AllBatched<Lv, X>::type>())::type>;
+    using result_levels = levels_in<result_for<F, typename AllBatched<Lv, X>::type>>;
     /// The levels of X, and then those that F captures.
-    using Given = levels_in<typename decltype(result_for<F, structure<X>>())::type>;
+    using Given = levels_in<result_for<F, structure<X>>>;
     using Lv = typename JoinLevels<In, Given>::type;
 
     F& f;
     Shape const sizes = level_sizes(Lv());
 
-    auto tensors(X const& x) const {
+    template <class V> auto tensors(V const& x) const {
         return map_structure(x, [&](auto const& t) { return stacked_over<Lv>(t, sizes); });
     }
     template <class Y> auto results(Y const& y) const { return batched_result<Lv>(y); }
     /// f for all examples: its results as tensors.
     auto function() const {
         return [this](auto const&... t) {
-            return map_structure(call_with_examples(f, batched<Lv>(materialize(t))...),
-                [&](auto const& y) { return stacked_over<Lv>(y, sizes); });
+            return tensors(call_with_examples(f, batched<Lv>(materialize(t))...));
         };
     }
     /// The same of one number for each example; its shape is written to `example`.
@@ -85,8 +80,7 @@ template <class F, class X> struct BatchedTransform {
             auto const y = g(t...);
             static_assert(TensorLike<std::remove_cvref_t<decltype(y)>>,
                 "vmap: grad, value_and_grad, hessian, hvp, vhp: the function should return a "
-                "single "
-                "Tensor of real numbers");
+                "single Tensor of real numbers");
             example = Shape(y.shape().begin() + Lv::count, y.shape().end());
             if (numel(example) != 1)
                 fail<ShapeError>(name, ": the function returns shape ", example,
@@ -137,10 +131,7 @@ template <class F, class X, detail::StructureLike V>
     requires detail::BatchedCall<F, X>
 auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     auto const of = detail::batched_transform(f, inputs);
-    auto const of_v = detail::map_structure(v, [&](auto const& t) {
-        return detail::stacked_over<typename decltype(of)::Lv>(t, of.sizes);
-    });
-    auto const [y, products] = vjp(of.function(), of.tensors(inputs), of_v, options);
+    auto const [y, products] = vjp(of.function(), of.tensors(inputs), of.tensors(v), options);
     return std::pair(of.results(y), of.results(products));
 }
 /// value_and_grad() of each example.
@@ -165,10 +156,7 @@ template <class F, class X, detail::StructureLike V>
     requires detail::BatchedCall<F, X>
 auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     auto const of = detail::batched_transform(f, inputs);
-    auto const of_v = detail::map_structure(v, [&](auto const& t) {
-        return detail::stacked_over<typename decltype(of)::Lv>(t, of.sizes);
-    });
-    auto const [y, products] = jvp(of.function(), of.tensors(inputs), of_v, options);
+    auto const [y, products] = jvp(of.function(), of.tensors(inputs), of.tensors(v), options);
     return std::pair(of.results(y), of.results(products));
 }
 /// jacobian() of each example: the examples are rows of one call.
@@ -198,15 +186,12 @@ auto hessian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
         requires detail::BatchedCall<F, X>                                                         \
     auto name(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {          \
         auto const of = detail::batched_transform(f, inputs);                                      \
-        auto const of_v = detail::map_structure(v, [&](auto const& t) {                            \
-            return detail::stacked_over<typename decltype(of)::Lv>(t, of.sizes);                   \
-        });                                                                                        \
         Shape example;                                                                             \
         auto const number = of.number(#name, example);                                             \
         auto const x = of.tensors(inputs);                                                         \
         decltype(detail::call_all(number, x)) y;                                                   \
         auto const total = [&](auto const&... t) { return sum(y = number(t...)); };                \
-        auto const product = name(total, x, of_v, options).second;                                 \
+        auto const product = name(total, x, of.tensors(v), options).second;                        \
         bool const recorded =                                                                      \
             options.create_graph.value_or(detail::differentiated && detail::recording());          \
         return std::pair(of.numbers(recorded ? y : y.detach(), example), of.results(product));     \
