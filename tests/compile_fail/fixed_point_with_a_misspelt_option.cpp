@@ -1,4 +1,4 @@
-// expect: write fixed_point\(f, x0, inputs\(a, b\), ImplicitOptions\{\}\)
+// expect: no such option, or not f, x0, inputs\(a, b\), ImplicitOptions
 #include <xgrad/implicit.hpp>
 
 int main() {

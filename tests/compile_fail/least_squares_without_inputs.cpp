@@ -1,4 +1,4 @@
-// expect: write least_squares\(f, inputs\(a, b\), LeastSquaresOptions\{\}\)
+// expect: no such option, or not f, inputs\(a, b\), LeastSquaresOptions
 #include <xgrad/least_squares.hpp>
 
 int main() {

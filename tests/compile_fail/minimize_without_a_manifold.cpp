@@ -1,4 +1,4 @@
-// expect: write minimize\(f, inputs\(x, y\), on\(M\(\), N\(\)\), MinimizeOptions\{\}\)
+// expect: no such option, or not f, inputs\(x, y\), on\(M\(\)\), MinimizeOptions
 #include <xgrad/manifold.hpp>
 
 int main() {

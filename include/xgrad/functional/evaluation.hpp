@@ -212,5 +212,19 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
     }
 };
 
+struct no_such_option_or_wrong_arguments {}; // compilers print its name
+
 } // namespace detail
+
+// What fits no function of the name.
+detail::no_such_option_or_wrong_arguments grad(...) = delete;
+detail::no_such_option_or_wrong_arguments hessian(...) = delete;
+detail::no_such_option_or_wrong_arguments hvp(...) = delete;
+detail::no_such_option_or_wrong_arguments jacobian(...) = delete;
+detail::no_such_option_or_wrong_arguments jvp(...) = delete;
+detail::no_such_option_or_wrong_arguments linearize(...) = delete;
+detail::no_such_option_or_wrong_arguments value_and_grad(...) = delete;
+detail::no_such_option_or_wrong_arguments vhp(...) = delete;
+detail::no_such_option_or_wrong_arguments vjp(...) = delete;
+
 } // namespace xgrad

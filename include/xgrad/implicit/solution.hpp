@@ -144,9 +144,8 @@ template <class F, class X> auto root(F&& f, X const& x0, ImplicitOptions const&
     return root(std::forward<F>(f), x0, std::tuple<>(), options);
 }
 /// What fits no function above.
-template <class F>
-    requires(!detail::OperandLike<F>)
-int root(F&&, ...) = delete; // write root(f, x0, inputs(a, b), ImplicitOptions{})
+template <detail::TransformedFunction F>
+int root(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b), ImplicitOptions
 
 /// x with f(x, theta) = x, near x0, as a function of theta: by Anderson's acceleration of x = f(x).
 /// f returns the structure, shapes and scalar types of x.
@@ -163,9 +162,8 @@ auto fixed_point(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return fixed_point(std::forward<F>(f), x0, std::tuple<>(), options);
 }
 /// What fits no function above.
-template <class F>
-    requires(!detail::OperandLike<F>)
-int fixed_point(F&&, ...) = delete; // write fixed_point(f, x0, inputs(a, b), ImplicitOptions{})
+template <detail::TransformedFunction F>
+int fixed_point(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b), ImplicitOptions
 
 /// The x near x0 where f(x, theta), a real number, has its minimum, as a function of theta: by
 /// Newton's method with truncated conjugate gradients and a line search.
@@ -181,9 +179,8 @@ template <class F, class X> auto argmin(F&& f, X const& x0, ImplicitOptions cons
     return argmin(std::forward<F>(f), x0, std::tuple<>(), options);
 }
 /// What fits no function above.
-template <class F>
-    requires(!detail::OperandLike<F>)
-int argmin(F&&, ...) = delete; // write argmin(f, x0, inputs(a, b), ImplicitOptions{})
+template <detail::TransformedFunction F>
+int argmin(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b), ImplicitOptions
 
 /// x with A(x, theta) = b, as a function of b and theta. The operator A is a function that is
 /// linear in x (over the reals is enough) and returns the structure, shapes and scalar types of b.
@@ -200,9 +197,8 @@ auto linear_solve(A&& a, B const& b, ImplicitOptions const& options = {}) {
     return linear_solve(std::forward<A>(a), b, std::tuple<>(), options);
 }
 /// What fits no function above.
-template <class F>
-    requires(!detail::OperandLike<F>)
-int linear_solve(F&&, ...) = delete; // write linear_solve(f, b, inputs(a), ImplicitOptions{})
+template <detail::TransformedFunction F>
+int linear_solve(F&&, ...) = delete; // no such option, or not f, b, inputs(a), ImplicitOptions
 
 /// implicit(F)(x, theta...) is x, the solution of F(x, theta...) = 0 that any program found, as a
 /// function of theta. In the place of x there may be a solver: then x is solver(theta...), which is

@@ -209,8 +209,7 @@ auto least_squares(
     return least_squares(std::forward<F>(residual), Tensor<double>(x0), options);
 }
 /// What fits no function above.
-template <class F>
-    requires(!detail::OperandLike<F>)
-int least_squares(F&&, ...) = delete; // write least_squares(f, inputs(a, b), LeastSquaresOptions{})
+template <detail::TransformedFunction F>
+int least_squares(F&&, ...) = delete; // no such option, or not f, inputs(a, b), LeastSquaresOptions
 
 } // namespace xgrad

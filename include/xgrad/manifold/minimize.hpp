@@ -208,8 +208,7 @@ auto minimize(F&& f, X const& x0, M const& manifold, MinimizeOptions const& opti
     } else return MinimizeResult<X>{x0};
 }
 /// What fits no function above.
-template <class F>
-    requires(!detail::OperandLike<F>)
-int minimize(F&&, ...) = delete; // write minimize(f, inputs(x, y), on(M(), N()), MinimizeOptions{})
+template <detail::TransformedFunction F>
+int minimize(F&&, ...) = delete; // no such option, or not f, inputs(x, y), on(M()), MinimizeOptions
 
 } // namespace xgrad

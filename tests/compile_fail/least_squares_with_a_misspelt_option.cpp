@@ -1,0 +1,12 @@
+// expect: no such option, or not f, inputs\(a, b\), LeastSquaresOptions
+#include <xgrad/least_squares.hpp>
+
+int main() {
+    xgrad::Tensor<double> const x({1., 2.});
+    auto const f = [](auto const& y) { return y * y - 2.; };
+#ifdef MISTAKE
+    xgrad::least_squares(f, x, {.max_nfv = 9});
+#else
+    xgrad::least_squares(f, x, {.max_nfev = 9});
+#endif
+}
