@@ -57,14 +57,13 @@ template <class Options, class F, class... X> auto map_with(F const& f, X&&... x
             else if constexpr (SeveralNumbers<Result>)
                 return map_several<Options, Result, P>(f, x...);
             else {
-                constexpr bool is_number = Number<Result> || requires { PartOf<Result>::is_part; };
-                static_assert(is_number,
+                static_assert(OneNumber<Result>,
                     "map: the function must return a number, or a tuple or an array of numbers");
                 if constexpr (Number<Result> && !std::same_as<Result, bool>)
                     return express(
                         Map<OfValues<F>, Options, result_kind<Result>(mapped_kind<X>...)>{{}, {f}},
                         std::forward<X>(x)...);
-                else if constexpr (is_number)
+                else if constexpr (OneNumber<Result>)
                     return express(Map<F, Options, result_kind<Result>(mapped_kind<X>...)>{{}, f},
                         std::forward<X>(x)...);
                 else return StandIn();

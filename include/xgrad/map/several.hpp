@@ -26,9 +26,15 @@ template <class Options, class L, class P>
 using mapped_number =
     Dual<std::conditional_t<Options::on_batches, batch_for<L, P>, typename L::template over<P>>, 0>;
 
+/// What a function of numbers returns.
+template <class Result>
+concept OneNumber = Number<Result> || requires { PartOf<Result>::is_part; };
 /// True for a tuple or an array of numbers, which a function with several results returns.
 template <class Result>
-concept SeveralNumbers = requires { std::tuple_size<Result>::value; };
+concept SeveralNumbers = requires { std::tuple_size<Result>::value; } &&
+                         []<std::size_t... K>(std::index_sequence<K...>) {
+                             return (OneNumber<std::tuple_element_t<K, Result>> && ...);
+                         }(std::make_index_sequence<std::tuple_size_v<Result>>{});
 /// True for a real number that is no constant, and where one is among several results.
 template <class Result>
 inline constexpr bool has_real_number = requires {
