@@ -34,12 +34,17 @@ public:
     RobustLoss(Name name);
     template <std::convertible_to<std::string_view> Text>
     RobustLoss(Text const& name) : RobustLoss(Choice<Name>(name)) {}
-    template <std::invocable<Dual<double, 1>> F>
-    RobustLoss(F f)
-        : value_and_slope_([f = std::move(f)](double s) {
-              auto const y = f(Dual<double, 1>::variable(s, 0));
-              return std::pair(y.value, y.tangent[0]);
-          }) {}
+    template <std::invocable<Dual<double, 1>> F> RobustLoss(F f) {
+        constexpr bool fits =
+            std::convertible_to<std::invoke_result_t<F&, Dual<double, 1>>, Dual<double, 1>>;
+        static_assert(fits, "loss: the function returns a number, as [](auto s) { return log(1. + "
+                            "s); } does");
+        if constexpr (fits)
+            value_and_slope_ = [f = std::move(f)](double s) {
+                Dual<double, 1> const y = f(Dual<double, 1>::variable(s, 0));
+                return std::pair(y.value, y.tangent[0]);
+            };
+    }
 
     /// True for rho(s) = s.
     bool is_linear() const noexcept { return !value_and_slope_; }
