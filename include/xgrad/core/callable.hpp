@@ -32,11 +32,14 @@ public:
     template <class F> StepCallback(F f) {
         constexpr bool fits = std::invocable<F&, Step const&>;
         static_assert(fits, "callback: it takes one argument, [](auto const& step) { ... }");
-        if constexpr (!fits) return;
-        else if constexpr (std::same_as<std::invoke_result_t<F&, Step const&>, bool>)
-            call_ = std::move(f);
-        else if (std::function<void(Step const&)> g = std::move(f))
-            call_ = [g](Step const& step) { return g(step), true; };
+        if constexpr (fits) {
+            using Y = std::remove_cvref_t<std::invoke_result_t<F&, Step const&>>;
+            static_assert(std::same_as<Y, bool> || !std::is_arithmetic_v<Y>,
+                "callback: it returns nothing, or a bool, of which false ends the iteration");
+            if constexpr (std::is_arithmetic_v<Y>) call_ = std::move(f);
+            else if (std::function<void(Step const&)> g = std::move(f))
+                call_ = [g](Step const& step) { return g(step), true; };
+        }
     }
     bool operator()(Step const& step) const { return !call_ || call_(step); }
 
