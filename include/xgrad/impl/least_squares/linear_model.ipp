@@ -12,6 +12,10 @@ protected:
     using SquaresProblem::SquaresProblem;
 
     void start() {
+        bool const by_cg = !rows_ && options_.linear_solver == NormalSolver::cg;
+        if (by_cg && options_.method == LeastSquaresMethod::lmaccel)
+            fail("least_squares: method lmaccel needs a Jacobian: take linear_solver qr or "
+                 "cholesky");
         begin();
         auto const fixed = expanded("fixed", options_.fixed, 0);
         std::size_t const w = holomorphic_ ? 2 : 1;
@@ -19,8 +23,7 @@ protected:
             if (fixed[i] == 0) columns_.push_back(i / w);
         std::size_t const n = columns_.size(), m = now_.values.size() / w;
         if (rows_) solver_ = rows_;
-        else if (options_.linear_solver == NormalSolver::cg)
-            solver_ = cg_ = std::make_shared<CgSolver>();
+        else if (by_cg) solver_ = cg_ = std::make_shared<CgSolver>();
         else {
             jacobian_.resize(n * m * w);
             if (holomorphic_) make_dense<std::complex<double>>(n);
