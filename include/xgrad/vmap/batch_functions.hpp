@@ -196,21 +196,18 @@ auto join_all(F const& f, std::vector<Batched<V, L...>> const& x, std::ptrdiff_t
         return detail::join_all(                                                                   \
             [](auto const& t, std::ptrdiff_t at) { return f(t, at); }, x, axis);                   \
     }                                                                                              \
-    template <BatchedOperand X>                                                                    \
-    auto f(std::vector<X> const& x, std::ptrdiff_t axis = 0) {                                     \
+    template <BatchedOperand X> auto f(std::vector<X> const& x, std::ptrdiff_t axis = 0) {         \
         return detail::join_all(                                                                   \
             [](auto const& t, std::ptrdiff_t at) { return f(t, at); }, x, axis);                   \
     }                                                                                              \
-    template <BatchedOperand X>                                                                    \
-    auto f(std::initializer_list<X> x, std::ptrdiff_t axis = 0) {                                  \
+    template <BatchedOperand X> auto f(std::initializer_list<X> x, std::ptrdiff_t axis = 0) {      \
         return f(std::vector<X>(x), axis);                                                         \
     }
 XGRAD_JOIN(cat)
 XGRAD_JOIN(stack)
 #undef XGRAD_JOIN
 /// concatenate() of each example.
-template <BatchedOperand X>
-auto concatenate(std::vector<X> const& x, std::ptrdiff_t axis = 0) {
+template <BatchedOperand X> auto concatenate(std::vector<X> const& x, std::ptrdiff_t axis = 0) {
     return cat(x, axis);
 }
 
