@@ -37,7 +37,7 @@ def messages_at_once(words, together, programs):
     for line in compiler.compile_file(words, together, "-DMISTAKE")[1].splitlines():
         if re.match(r"In file included from |  +from ", line):
             continue
-        led, leads = leads, bool(re.search(r": In |:   (?:required|in )", line))
+        led, leads = leads, bool(re.search(r": In |:   (?:(?:recursively )?required|in |\[ skipping )", line))
         if (leads and not led) or (not led and re.search(": (?:error|warning): ", line)):
             found.append([])
         if not found:
