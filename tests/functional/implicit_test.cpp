@@ -568,3 +568,10 @@ TEST_CASE("Wrong shapes are one sentence") {
                   [] { xg::root([](D const& x) { return x; }, D({1.}), {.linear = "magic"}); }),
         "linear"));
 }
+
+TEST_CASE("argmin() of a tensor is that of its elements also beside argmin() of a function") {
+    D const x({{1., 2.}, {0., 3.}});
+    CHECK(xg::argmin(2. * x).item() == 2);
+    CHECK(xg::argmin(D(x), 1)(1).item() == 0);
+    CHECK(xg::argmin(2. * x, 0)(0).item() == 1);
+}

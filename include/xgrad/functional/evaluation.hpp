@@ -39,7 +39,7 @@ namespace detail {
 
 /// The argument of a transform t(f), in contrast to the outputs and gradients of other overloads.
 template <class F>
-concept TransformedFunction = !TensorLike<std::remove_cvref_t<F>> &&
+concept TransformedFunction = !OperandLike<std::remove_cvref_t<F>> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorOrEdge> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorsOrEdges>;
 /// An input of a transform in t(f)(x...): a number becomes a Tensor<double>, and a parameter of a

@@ -167,7 +167,7 @@ int fixed_point(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b
 
 /// The x near x0 where f(x, theta), a real number, has its minimum, as a function of theta: by
 /// Newton's method with truncated conjugate gradients and a line search.
-template <class F, class X, detail::TransformInput Theta>
+template <detail::TransformedFunction F, class X, detail::TransformInput Theta>
 auto argmin(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options = {}) {
     return detail::find_solution<detail::Equation::of_gradient>(
         std::forward<F>(f), x0, theta,
@@ -175,7 +175,8 @@ auto argmin(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& optio
         [](auto const&... a) { return detail::find_minimum(a...); });
 }
 /// Of an f that captures its parameters.
-template <class F, class X> auto argmin(F&& f, X const& x0, ImplicitOptions const& options = {}) {
+template <detail::TransformedFunction F, class X>
+auto argmin(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return argmin(std::forward<F>(f), x0, std::tuple<>(), options);
 }
 /// What fits no function above.
