@@ -4,7 +4,7 @@
 
 #define SCALARS std::complex<double>
 TEST_CASE("functions of complex numbers in place") {
-    Point const any{complex({2, 3})};
+    Point const any{complex_values({2, 3})};
     IS_THE_SAME(x.neg_(), -x, any);
     IS_THE_SAME(x.square_(), square(x), any);
     IS_THE_SAME(x.exp_(), exp(x), any);
@@ -26,7 +26,7 @@ TEST_CASE("functions of complex numbers in place") {
 #define SCALARS std::complex<double>, double
 TEST_CASE("a real tensor beside a complex one that is changed in place gets a real gradient") {
     for (auto const& shape : {xg::Shape{2, 3}, xg::Shape{3}}) {
-        Point const any{complex({2, 3}), real(shape, 2, 0.5, 1.5)};
+        Point const any{complex_values({2, 3}), real(shape, 2, 0.5, 1.5)};
         IS_THE_SAME(x += b, x + b, any);
         IS_THE_SAME(x *= b, x * b, any);
         IS_THE_SAME(x /= b, x / b, any);
@@ -40,7 +40,7 @@ TEST_CASE("a real tensor beside a complex one that is changed in place gets a re
 
 #define SCALARS std::complex<double>, std::complex<double>
 TEST_CASE("operations with a second complex tensor in place") {
-    Point const any{complex({2, 3}), complex({3}, 2)};
+    Point const any{complex_values({2, 3}), complex_values({3}, 2)};
     IS_THE_SAME(x += b, x + b, any);
     IS_THE_SAME(x -= b, x - b, any);
     IS_THE_SAME(x *= b, x * b, any);

@@ -33,6 +33,6 @@ using namespace support;
 inline Values real(xg::Shape const& shape, unsigned seed = 1, double from = -2, double to = 2) {
     return sample(xg::DType::float64, shape, seed, from, to);
 }
-inline Values complex(xg::Shape const& shape, unsigned seed = 1) {
+inline Values complex_values(xg::Shape const& shape, unsigned seed = 1) {
     return sample(xg::DType::complex128, shape, seed);
 }
