@@ -164,6 +164,22 @@ TEST_CASE("what is not known is dense between inputs and outputs") {
     check_jacobian([](D const& a) { return D(a * 2.); }, noise({4}), 4);
 }
 
+TEST_CASE("an output without a tangent, and what is made of it, adds no entries") {
+    struct WithConstant : xg::Function<WithConstant> {
+        static std::tuple<D, D> forward(Context&, D const& a) {
+            return {a * 2., xg::ones<double>({2, 3})};
+        }
+        static D backward(Context&, D const& g, D const&) { return g * 2.; }
+        static std::tuple<D, D> jvp(Context&, D const& t) { return {t * 2., D()}; }
+    };
+    check_jacobian(
+        [](D const& a) {
+            auto const [y, ones] = WithConstant::apply(a);
+            return D(sin(y) + D(ones(0)) * D(transpose(ones)(xg::all, 1)));
+        },
+        noise({3}), 9);
+}
+
 TEST_CASE("structures of inputs and results, constants, and no entries at all") {
     D const x = noise({3}), y = noise({2, 3});
     auto const f = [](D const& a, D const& b) { return std::tuple(D(a * b), D(sum(a))); };
