@@ -51,7 +51,7 @@ void add_matrices(Catalogue& all) {
     COMPLEX("n,n regular", xg::det(a) * 1.);
     COMPLEX2("n,n regular", "n,m", xg::solve(a, b));
     COMPLEX("n,n definite", xg::cholesky(a));
-    COMPLEX("n,n definite", xg::eigvalsh(0.5 * (a + adjoint(a)))(0));
+    COMPLEX("n,n unit", xg::eigvalsh(xg::diag_embed(xg::arange(1., 1. + static_cast<double>(a.shape(-1)))) + 0.2 * (a + adjoint(a)))(0));
     COMPLEX("n,n unit", xg::matrix_exp(a));
 }
 // clang-format on
