@@ -90,15 +90,12 @@ function(xgrad_add_document_source name sources)
         COMMENT "Taking the examples out of the document ${name}")
     set(${sources} ${${sources}} "${source}" PARENT_SCOPE)
 endfunction()
-xgrad_add_document_source(core document_sources README.md docs/architecture.md docs/from_jax.md docs/from_numpy.md docs/functional.md
-    docs/functions.md docs/versions.md)
-xgrad_add_document_source(autograd document_sources docs/autograd.md docs/autograd/saved_tensors.md docs/autograd/modes.md docs/autograd/in_place.md
-    docs/autograd/hooks.md docs/autograd/kinks.md docs/autograd/complex.md docs/autograd/threads.md docs/autograd/errors.md)
-xgrad_add_document_source(many document_sources docs/many.md docs/map.md)
-xgrad_add_document_source(from_xtensor document_sources docs/from_xtensor.md)
-xgrad_add_document_source(optim document_sources docs/complex.md docs/tutorial.md)
-xgrad_add_document_source(nn document_sources docs/data.md docs/hooks.md docs/layers.md docs/nn.md)
-xgrad_add_document_source(package document_sources docs/from_pytorch.md docs/package.md)
+xgrad_add_document_source(core document_sources README.md docs/architecture.md docs/from_jax.md docs/from_numpy.md docs/from_xtensor.md
+    docs/functional.md docs/functions.md docs/many.md docs/map.md docs/versions.md docs/autograd.md docs/autograd/saved_tensors.md
+    docs/autograd/modes.md docs/autograd/in_place.md docs/autograd/hooks.md docs/autograd/kinks.md docs/autograd/complex.md
+    docs/autograd/threads.md docs/autograd/errors.md)
+xgrad_add_document_source(nn document_sources docs/complex.md docs/data.md docs/from_pytorch.md docs/hooks.md docs/layers.md docs/nn.md
+    docs/package.md docs/tutorial.md)
 xgrad_add_test_program(docs ${xgrad_test_headers} SOURCES ${document_sources})
 # Those that need what a machine may lack are programs of their own.
 xgrad_add_document_source(linalg linalg_document docs/linalg.md docs/manifolds.md)
