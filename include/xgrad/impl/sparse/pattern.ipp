@@ -144,8 +144,7 @@ private:
             tangents[e] = tensor_of(*type, std::move(view));
             first += numel(shape);
         }
-        if (std::ranges::any_of(tangents, &AnyTensor::defined))
-            node.pushforward(tangents, results);
+        if (std::ranges::any_of(tangents, &AnyTensor::defined)) node.pushforward(tangents, results);
         hash.add(std::hash<std::string>()(node.name()));
         auto const saved = node.saved_tensors();
         bool const reads_values =
