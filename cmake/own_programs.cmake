@@ -79,5 +79,8 @@ function(xgrad_add_compiled name kind)
     target_link_libraries(${name} PUBLIC ${kind})
     target_compile_definitions(${name} INTERFACE XGRAD_SEPARATE_COMPILATION)
     xgrad_compile_once(${name})
+    if(XGRAD_BATCH_BYTES)     # as tests are: two files take 20 % less time than eleven
+        set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    endif()
 endfunction()
 xgrad_add_compiled(xgrad_own_compiled xgrad_own_native)
