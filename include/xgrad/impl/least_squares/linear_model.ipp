@@ -126,7 +126,8 @@ protected:
                 d_[i] = 1;
                 column_norms_[numbers_[i]] = std::sqrt(solver_->squared_image(d_));
             }
-            cg_->products = cosine_ = 0;
+            cg_->products = 0;
+            cosine_ = 0;
         }
         for (auto const i : numbers_)
             if (gradient_[i] != 0)
