@@ -748,7 +748,6 @@ template <Scalar T> Tensor<T> from_dlpack(::DLManagedTensorVersioned* managed) {
 // (TFRecord) of protocol buffers (tensorflow/core/util/event.proto and
 // tensorflow/core/framework/summary.proto, of which four messages are needed).
 //
-// Shapes: any; a histogram counts all elements.
 // Errors: a file that cannot be written, an element that is not finite, and an undefined tensor are
 // an Error.
 
@@ -1452,7 +1451,6 @@ DataLoader(D, LoaderOptions const&, Collate&&)
 // npz: NumPy's format of several named arrays, a zip file of npy files.
 //
 // Shapes: those of the arrays, in row-major order; at most 64 axes.
-// Gradients: none are recorded: values are written, and leaves are read.
 // Errors: a malformed file, and arrays of more than max_bytes, are a FormatError; more than 64 axes
 // are a ShapeError; a name that is not UTF-8, an undefined tensor, and a file that cannot be read
 // or written are an Error.
@@ -1947,12 +1945,9 @@ private:
 //
 // Shapes: those of the tensors, in row-major order; a complex tensor is written with a last axis of
 // 2, which reading removes.
-// Gradients: none are recorded: values are written, and leaves are read.
 // Errors: a malformed file is a FormatError with the offset; a name that the format cannot have, an
 // undefined tensor, and a file that cannot be read or written are an Error. load() throws what
 // load_state_dict() throws.
-
-#include <map>
 
 #ifndef XGRAD_SINGLE_XGRAD_DATA_JSON_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_JSON_HPP

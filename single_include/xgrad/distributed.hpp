@@ -1893,7 +1893,6 @@ template <class F> auto bf16_compress_wrapper(F hook) {
 // ======== xgrad_distributed/data_parallel.hpp
 // DistributedDataParallel: a module whose gradients are the means over all ranks of a group.
 //
-// Shapes: those of the module's forward; each rank has its part of the batch.
 // Gradients: backward() leaves in .grad of each parameter the mean over the ranks. It is of first
 // order: create_graph is a GraphError outside of no_sync().
 // Errors: DistributedError where the ranks differ, stop or do not answer. GraphError for a pass
@@ -2105,8 +2104,6 @@ void join(
 
 // ======== xgrad_distributed/bucket_plan.hpp
 // Which parameters travel together.
-
-#include <map>
 
 namespace xgrad::distributed::detail {
 

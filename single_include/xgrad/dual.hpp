@@ -45,7 +45,6 @@
 // Dual numbers for programs of their own: expr/dual.hpp with xgrad's elementwise functions, as a
 // number type that the standard library and Eigen know. xtensor is not included.
 //
-// Shapes: none: a dual number is one number.
 // Gradients: dual numbers have the derivatives of the functions' rules, of any order: Dual<Dual<T,
 // N>, N> has second derivatives. Tangents of complex numbers are derivatives in real directions: of
 // w = f(z) with dz = 1, where f is holomorphic, they are f'(z).

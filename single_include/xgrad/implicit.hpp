@@ -381,16 +381,17 @@ template <class F, class X, class Theta> struct ImplicitCall {
     static auto arguments(X const& x, Theta const& theta) {
         using Whole = decltype(whole(x, theta));
         using Spread = decltype(std::tuple_cat(std::tuple<X>(x), in_tuple(theta)));
-        if constexpr (CallWith<F, Whole>::spreads) return whole(x, theta);
-        else if constexpr (CallWith<F, Spread>::spreads)
+        if constexpr (spreads<F, Whole>) return whole(x, theta);
+        else if constexpr (spreads<F, Spread>)
             return std::tuple_cat(std::tuple<X>(x), in_tuple(theta));
         else return std::tuple_cat(in_tuple(x), in_tuple(theta));
     }
     using In = decltype(arguments(std::declval<X const&>(), std::declval<Theta const&>()));
     using Call = CallOf<F, In>;
     using Result = typename Call::Result;
-    static_assert(Call::takes_inputs, "the function cannot be called with x and theta: it takes a "
-                                      "Tensor<T> const& for each of their tensors");
+    static_assert(Call::takes_inputs,
+        "the function cannot be called with x and theta: it takes a Tensor<T> const& for each of "
+        "their tensors; numbers for theta are Tensor<double>({1., 2.}): {1., 2.} are options");
     static_assert(!Call::takes_inputs || Call::returns_tensors,
         "the function must return a Tensor, an expression, or a std::tuple of such");
     static constexpr bool is_batched = has_batched<std::tuple<X, Theta, Result>>;
@@ -490,9 +491,8 @@ template <class F, class X> auto root(F&& f, X const& x0, ImplicitOptions const&
     return root(std::forward<F>(f), x0, std::tuple<>(), options);
 }
 /// What fits no function above.
-template <class F>
-    requires(!detail::OperandLike<F>)
-int root(F&&, ...) = delete; // write root(f, x0, inputs(a, b), ImplicitOptions{})
+template <detail::TransformedFunction F>
+int root(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b), ImplicitOptions
 
 /// x with f(x, theta) = x, near x0, as a function of theta: by Anderson's acceleration of x = f(x).
 /// f returns the structure, shapes and scalar types of x.
@@ -509,13 +509,12 @@ auto fixed_point(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return fixed_point(std::forward<F>(f), x0, std::tuple<>(), options);
 }
 /// What fits no function above.
-template <class F>
-    requires(!detail::OperandLike<F>)
-int fixed_point(F&&, ...) = delete; // write fixed_point(f, x0, inputs(a, b), ImplicitOptions{})
+template <detail::TransformedFunction F>
+int fixed_point(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b), ImplicitOptions
 
 /// The x near x0 where f(x, theta), a real number, has its minimum, as a function of theta: by
 /// Newton's method with truncated conjugate gradients and a line search.
-template <class F, class X, detail::TransformInput Theta>
+template <detail::TransformedFunction F, class X, detail::TransformInput Theta>
 auto argmin(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options = {}) {
     return detail::find_solution<detail::Equation::of_gradient>(
         std::forward<F>(f), x0, theta,
@@ -523,13 +522,13 @@ auto argmin(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& optio
         [](auto const&... a) { return detail::find_minimum(a...); });
 }
 /// Of an f that captures its parameters.
-template <class F, class X> auto argmin(F&& f, X const& x0, ImplicitOptions const& options = {}) {
+template <detail::TransformedFunction F, class X>
+auto argmin(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return argmin(std::forward<F>(f), x0, std::tuple<>(), options);
 }
 /// What fits no function above.
-template <class F>
-    requires(!detail::OperandLike<F>)
-int argmin(F&&, ...) = delete; // write argmin(f, x0, inputs(a, b), ImplicitOptions{})
+template <detail::TransformedFunction F>
+int argmin(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b), ImplicitOptions
 
 /// x with A(x, theta) = b, as a function of b and theta. The operator A is a function that is
 /// linear in x (over the reals is enough) and returns the structure, shapes and scalar types of b.
@@ -546,9 +545,8 @@ auto linear_solve(A&& a, B const& b, ImplicitOptions const& options = {}) {
     return linear_solve(std::forward<A>(a), b, std::tuple<>(), options);
 }
 /// What fits no function above.
-template <class F>
-    requires(!detail::OperandLike<F>)
-int linear_solve(F&&, ...) = delete; // write linear_solve(f, b, inputs(a), ImplicitOptions{})
+template <detail::TransformedFunction F>
+int linear_solve(F&&, ...) = delete; // no such option, or not f, b, inputs(a), ImplicitOptions
 
 /// implicit(F)(x, theta...) is x, the solution of F(x, theta...) = 0 that any program found, as a
 /// function of theta. In the place of x there may be a solver: then x is solver(theta...), which is

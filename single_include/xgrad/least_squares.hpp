@@ -320,12 +320,17 @@ public:
     RobustLoss(Name name);
     template <std::convertible_to<std::string_view> Text>
     RobustLoss(Text const& name) : RobustLoss(Choice<Name>(name)) {}
-    template <std::invocable<Dual<double, 1>> F>
-    RobustLoss(F f)
-        : value_and_slope_([f = std::move(f)](double s) {
-              auto const y = f(Dual<double, 1>::variable(s, 0));
-              return std::pair(y.value, y.tangent[0]);
-          }) {}
+    template <std::invocable<Dual<double, 1>> F> RobustLoss(F f) {
+        constexpr bool fits =
+            std::convertible_to<std::invoke_result_t<F&, Dual<double, 1>>, Dual<double, 1>>;
+        static_assert(fits, "loss: the function returns a number, as [](auto s) { return log(1. + "
+                            "s); } does");
+        if constexpr (fits)
+            value_and_slope_ = [f = std::move(f)](double s) {
+                Dual<double, 1> const y = f(Dual<double, 1>::variable(s, 0));
+                return std::pair(y.value, y.tangent[0]);
+            };
+    }
 
     /// True for rho(s) = s.
     bool is_linear() const noexcept { return !value_and_slope_; }
@@ -531,9 +536,8 @@ auto least_squares(
     return least_squares(std::forward<F>(residual), Tensor<double>(x0), options);
 }
 /// What fits no function above.
-template <class F>
-    requires(!detail::OperandLike<F>)
-int least_squares(F&&, ...) = delete; // write least_squares(f, inputs(a, b), LeastSquaresOptions{})
+template <detail::TransformedFunction F>
+int least_squares(F&&, ...) = delete; // no such option, or not f, inputs(a, b), LeastSquaresOptions
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LEAST_SQUARES_FIT_HPP
@@ -1834,6 +1838,7 @@ public:
     std::vector<double> gradient;    // J^T r
     std::vector<double> residual;    // r
     std::span<std::size_t const> at; // the numbers of x that d changes
+    std::size_t products = 0;        // of J with a direction
 
     /// False where J is 0, as is its product with any direction then.
     bool solve(double, std::span<double const> D, std::span<double> d) override {
@@ -1878,9 +1883,7 @@ public:
         for (std::size_t i = 0; i < n; ++i) d[i] /= D[i];
         return true;
     }
-    void solve_again(std::span<double const>, std::span<double>) override {
-        fail("least_squares: method lmaccel needs a Jacobian: take linear_solver qr or cholesky");
-    }
+    void solve_again(std::span<double const>, std::span<double>) override {} // not of lmaccel
     double squared_image(std::span<double const> d) override {
         std::vector<double> image(residual.size());
         apply(d, image);
@@ -1893,6 +1896,7 @@ public:
 private:
     void apply(std::span<double const> d, std::span<double> image) {
         std::vector<double> whole(gradient.size());
+        ++products;
         for (std::size_t i = 0; i < d.size(); ++i) whole[at[i]] = d[i];
         of->push(whole.data(), image.data());
     }
@@ -2407,6 +2411,10 @@ protected:
     using SquaresProblem::SquaresProblem;
 
     void start() {
+        bool const by_cg = !rows_ && options_.linear_solver == NormalSolver::cg;
+        if (by_cg && options_.method == LeastSquaresMethod::lmaccel)
+            fail("least_squares: method lmaccel needs a Jacobian: take linear_solver qr or "
+                 "cholesky");
         begin();
         auto const fixed = expanded("fixed", options_.fixed, 0);
         std::size_t const w = holomorphic_ ? 2 : 1;
@@ -2414,8 +2422,7 @@ protected:
             if (fixed[i] == 0) columns_.push_back(i / w);
         std::size_t const n = columns_.size(), m = now_.values.size() / w;
         if (rows_) solver_ = rows_;
-        else if (options_.linear_solver == NormalSolver::cg)
-            solver_ = cg_ = std::make_shared<CgSolver>();
+        else if (by_cg) solver_ = cg_ = std::make_shared<CgSolver>();
         else {
             jacobian_.resize(n * m * w);
             if (holomorphic_) make_dense<std::complex<double>>(n);
@@ -2497,7 +2504,8 @@ protected:
             all->resize(numbers_.size());
     }
     /// The cosines between the residuals and columns of J. Conjugate gradients have no columns: all
-    /// have the norm that J has along the gradient.
+    /// have the norm that J has along the gradient. The norms are measured, column by column, as
+    /// soon as steps took as many products.
     void measure_cosines() {
         double const residual = std::sqrt(squared_norm(now_.weighted.data(), now_.weighted.size()));
         cosine_ = 0;
@@ -2511,11 +2519,18 @@ protected:
             double const image = std::sqrt(solver_->squared_image(d_));
             if (size > 0) cosine_ = size / (image * residual);
             if (base_ == 0) base_ = image / std::sqrt(size);
-        } else
-            for (auto const i : numbers_)
-                if (gradient_[i] != 0)
-                    cosine_ =
-                        std::max(cosine_, std::abs(gradient_[i]) / (column_norms_[i] * residual));
+            if (!has_columns_ || d_.size() > cg_->products) return;
+            for (std::size_t i = 0; i < d_.size(); ++i) {
+                std::ranges::fill(d_, 0.);
+                d_[i] = 1;
+                column_norms_[numbers_[i]] = std::sqrt(solver_->squared_image(d_));
+            }
+            cg_->products = 0;
+            cosine_ = 0;
+        }
+        for (auto const i : numbers_)
+            if (gradient_[i] != 0)
+                cosine_ = std::max(cosine_, std::abs(gradient_[i]) / (column_norms_[i] * residual));
     }
     void set_scales() {
         for (std::size_t i = 0; i < norms_.size(); ++i)
@@ -2524,7 +2539,7 @@ protected:
             for (std::size_t i = 0; i < norms_.size(); ++i)
                 base_ = std::max(base_, norms_[i] * scale_[i]);
         if (!(base_ > 0)) base_ = 1;
-        bool const by_jacobian = options_.x_scale.tensors().empty() && !cg_;
+        bool const by_jacobian = options_.x_scale.tensors().empty() && (!cg_ || has_columns_);
         for (std::size_t i = 0; i < D_.size(); ++i) {
             std::size_t const at = numbers_[i];
             D_[i] = !by_jacobian ? base_ / scale_[at] : norms_[at] > 0 ? norms_[at] : 1;
@@ -2646,6 +2661,7 @@ protected:
     Reals x_, d_, D_, newton_;         // of numbers_: x, the step, its scales, the full step
     Reals weight_;               // likewise: D, without norms of columns that were longer before
     Reals other_, acceleration_; // likewise: scratch
+    bool has_columns_ = false;   // of J, for conjugate gradients
     double base_ = 0, optimality_ = 0, first_optimality_ = 0, cosine_ = 0;
     double visible_ = 0, noise_ = 0; // rounding errors of the residuals, and of the cost
     double radius_ = 0;              // the largest |D d|; 0 before the first step
@@ -2696,7 +2712,15 @@ public:
     }
 
 private:
+    /// A fit by conjugate gradients goes on with the norms of the columns of J for D, once, where
+    /// they cost no more products than it has taken. It has converged where that changes nothing.
     void converged(std::string const& why) {
+        if (cg_ && !has_columns_ && numbers_.size() <= cg_->products) {
+            has_columns_ = true;
+            radius_ = 0;
+            claim_ = why;
+            return linearize();
+        }
         result_.success = true;
         result_.message = "converged: " + why;
     }
@@ -2857,6 +2881,7 @@ private:
         bool const stands = !accepted && !(moves && change(d_) > visible_);
         adapt(accepted, is_hidden ? 1 : rho, slope, decrease, length, is_cut);
         if (accepted) {
+            if (!small_change) claim_.clear();
             std::swap(now_, next_);
             last_length_ = length;
             linearize();
@@ -2883,6 +2908,7 @@ private:
                                rest <= noise_ || cosine_ <= 8 * std::sqrt(rounding_) ||
                                newton_decrease() <= noise_))
             converged("rounding errors hide what further steps change");
+        else if (stands && !claim_.empty()) converged(claim_);
         else if (stands)
             result_.message = "not converged: no step decreases the cost, and the largest element "
                               "of the gradient is " +
@@ -2965,6 +2991,7 @@ private:
         return std::move(result_);
     }
 
+    std::string claim_;  // why a fit has converged, if D changes nothing
     double divisor_ = 1; // of the steps of gauss_newton
     double last_length_ = infinity;
 };

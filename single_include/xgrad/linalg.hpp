@@ -834,8 +834,6 @@ template <Operand A> auto eigvalsh(A const& a, Flag upper = false) {
 // tensor; IndexError for axes of tensordot() out of range or given twice. Masks in einsum() and
 // tensordot() do not compile.
 
-#include <map>
-
 namespace xgrad {
 
 namespace detail {

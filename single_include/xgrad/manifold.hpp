@@ -170,7 +170,6 @@
 // check_manifold(): tests the functions of a manifold against each other, as gradcheck() tests a
 // derivative.
 //
-// Shapes: those of the point that is given.
 // Errors: an Error says which function is wrong, and by how much. A struct that is no manifold does
 // not compile.
 
@@ -1075,9 +1074,8 @@ auto minimize(F&& f, X const& x0, M const& manifold, MinimizeOptions const& opti
     } else return MinimizeResult<X>{x0};
 }
 /// What fits no function above.
-template <class F>
-    requires(!detail::OperandLike<F>)
-int minimize(F&&, ...) = delete; // write minimize(f, inputs(x, y), on(M(), N()), MinimizeOptions{})
+template <detail::TransformedFunction F>
+int minimize(F&&, ...) = delete; // no such option, or not f, inputs(x, y), on(M()), MinimizeOptions
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_MANIFOLD_MINIMIZE_HPP

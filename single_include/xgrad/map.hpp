@@ -508,7 +508,7 @@ private:
         using D = detail::Derivative<F, Options, Y(L...), I, part>;
         if constexpr ((detail::is_probe<X> || ...))
             return detail::probe_of<To>::of((detail::uses_of(x) | ...));
-        else if constexpr ((detail::is_traced<X> || ...) && Options::order >= 1) {
+        else if constexpr ((detail::is_traced<X> || ...) && Options::order >= 2) {
             using P = widest_precision<typename X::precision...>;
             detail::fail<GraphError>("map: of a function of numbers there are derivatives up to "
                                      "the third");
@@ -615,9 +615,15 @@ template <class Options, class L, class P>
 using mapped_number =
     Dual<std::conditional_t<Options::on_batches, batch_for<L, P>, typename L::template over<P>>, 0>;
 
+/// What a function of numbers returns.
+template <class Result>
+concept OneNumber = Number<Result> || requires { PartOf<Result>::is_part; };
 /// True for a tuple or an array of numbers, which a function with several results returns.
 template <class Result>
-concept SeveralNumbers = requires { std::tuple_size<Result>::value; };
+concept SeveralNumbers = requires { std::tuple_size<Result>::value; } &&
+                         []<std::size_t... K>(std::index_sequence<K...>) {
+                             return (OneNumber<std::tuple_element_t<K, Result>> && ...);
+                         }(std::make_index_sequence<std::tuple_size_v<Result>>{});
 /// True for a real number that is no constant, and where one is among several results.
 template <class Result>
 inline constexpr bool has_real_number = requires {
@@ -921,14 +927,13 @@ template <class Options, class F, class... X> auto map_with(F const& f, X&&... x
             else if constexpr (SeveralNumbers<Result>)
                 return map_several<Options, Result, P>(f, x...);
             else {
-                constexpr bool is_number = Number<Result> || requires { PartOf<Result>::is_part; };
-                static_assert(is_number,
+                static_assert(OneNumber<Result>,
                     "map: the function must return a number, or a tuple or an array of numbers");
                 if constexpr (Number<Result> && !std::same_as<Result, bool>)
                     return express(
                         Map<OfValues<F>, Options, result_kind<Result>(mapped_kind<X>...)>{{}, {f}},
                         std::forward<X>(x)...);
-                else if constexpr (is_number)
+                else if constexpr (OneNumber<Result>)
                     return express(Map<F, Options, result_kind<Result>(mapped_kind<X>...)>{{}, f},
                         std::forward<X>(x)...);
                 else return StandIn();

@@ -792,7 +792,7 @@ protected:
     void own(std::string_view name, AnyTensor parameter);
     /// Appends an owned persistent buffer.
     void own_buffer(std::string_view name, AnyTensor buffer);
-    void clear_members() noexcept { members_.clear(), names_.clear(); }
+    void clear_members() noexcept { members_.clear(), positions_.clear(); }
     AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
     /// Throws at the first call of a module if one of its members is a module but no Child.
     void check_members_once() const {
@@ -833,6 +833,8 @@ private:
     }
     /// Appends a member, after registration hooks. Throws where its name is none, or is taken.
     void add(Member member);
+    /// The number of the member of that name; that of all members if there is none.
+    std::size_t position_of(std::string_view name);
     void run_registration_hooks(Member& m);
     void find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
     std::vector<NamedTensor> named_tensors(Kind kind) const;
@@ -859,7 +861,7 @@ private:
     bool training_ = true;
     mutable std::atomic<bool> checked_{false};
     std::vector<Member> members_;
-    xgrad::detail::NameIndex names_; // of members_
+    std::map<std::string, std::size_t, std::less<>> positions_; // of names in members_, as needed
     xgrad::detail::MadeOnce<detail::ModuleHooks> hooks_;
 };
 
@@ -7919,7 +7921,7 @@ XGRAD_FUNCTION void AnyModule::zero_grad() {
 XGRAD_FUNCTION AnyModule::AnyModule(AnyModule&& o) noexcept
     : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()),
       members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) {
-    o.names_.clear();
+    o.positions_.clear();
     detail::LiveModules::instance().move(&o, this);
     take_hooks();
 }
@@ -7927,7 +7929,7 @@ XGRAD_FUNCTION AnyModule::AnyModule(AnyModule&& o) noexcept
 XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule const& o) {
     if (this == &o) return *this;
     members_ = o.members_;
-    names_.clear();
+    positions_.clear();
     training_ = o.training_;
     return *this;
 }
@@ -7935,7 +7937,7 @@ XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule const& o) {
 XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule&& o) {
     if (this == &o) return *this;
     members_ = std::move(o.members_);
-    names_.clear(), o.names_.clear();
+    positions_.clear(), o.positions_.clear();
     training_ = o.training_;
     leave_hooks();
     hooks_ = std::move(o.hooks_);
@@ -8011,6 +8013,13 @@ XGRAD_FUNCTION void AnyModule::check_members() const {
     checked_.store(true, std::memory_order_relaxed);
 }
 
+XGRAD_FUNCTION std::size_t AnyModule::position_of(std::string_view name) {
+    for (auto i = positions_.size(); i < members_.size(); ++i)
+        positions_.emplace(members_[i].name, i);
+    auto const at = positions_.find(name);
+    return at == positions_.end() ? members_.size() : at->second;
+}
+
 XGRAD_FUNCTION void AnyModule::add(Member member) {
     auto const& name = member.name;
     std::string_view const what = member.kind == Kind::parameter ? "parameter"
@@ -8020,8 +8029,7 @@ XGRAD_FUNCTION void AnyModule::add(Member member) {
         xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
     if (name.find('.') != name.npos)
         xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
-    names_.extend(members_.data(), members_.size());
-    if (names_.find(name, members_.data(), members_.size()) < members_.size())
+    if (position_of(name) < members_.size())
         xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
     if (member.kind == Kind::parameter && member.tensor.defined())
         member.tensor.impl().requires_grad = true;
@@ -8071,7 +8079,7 @@ XGRAD_FUNCTION void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>
         run_registration_hooks(members.back());
     }
     members_ = std::move(members);
-    names_.clear();
+    positions_.clear();
 }
 
 XGRAD_FUNCTION void AnyModule::own_buffer(std::string_view name, AnyTensor buffer) {
@@ -8177,12 +8185,11 @@ XGRAD_FUNCTION void AnyModule::find_values(
         else loading.pairs.emplace_back(to, *from);
     });
     std::vector<StateDict> inside(members_.size()); // the state of each module among the members
-    names_.extend(members_.data(), members_.size());
     for (auto const& [name, tensor] : state) {
         if (!name.starts_with(prefix)) continue;
         auto const rest = std::string_view(name).substr(prefix.size());
         auto const dot = rest.find('.');
-        auto const i = names_.find(rest.substr(0, dot), members_.data(), members_.size());
+        auto const i = position_of(rest.substr(0, dot));
         bool const is_module = i < inside.size() && members_[i].kind == Kind::module;
         if (dot != rest.npos && is_module) inside[i].set(name, tensor);
         else if (dot != rest.npos || i == inside.size() || !is_state(members_[i]))

@@ -730,7 +730,6 @@ using AdamW = Optimizing<detail::AdamRule<AdamWOptions, true>>;
 // ======== xgrad/optim/clip.hpp
 // Bounds for gradients, between backward() and step().
 //
-// Shapes: gradients keep theirs.
 // Gradients: changed in place in .grad, unrecorded. clip_grad_norm_() multiplies all of them by one
 // real factor, clip_grad_value_() bounds both parts of a complex element.
 // Errors: a p that is not positive, a negative bound, and a norm that is not finite if

@@ -170,7 +170,6 @@
 // PackageExporter: writes a package, one file that holds modules, tensors, texts and bytes, by
 // rules for each thing that they depend on.
 //
-// Shapes: tensors keep theirs, in row-major order.
 // Gradients: none are stored: only values, and which parameters require one.
 // Errors: PackageError for names that no rule decides, that are denied or that cannot be interned,
 // for a resource that is there already, for an undefined tensor, and after close(); EmptyMatchError
@@ -195,7 +194,6 @@
 //
 // Errors: a package that needs a denied name is a PackageError where it is written (exporter.hpp).
 
-#include <map>
 #include <set>
 
 #include <xgrad/data.hpp>

@@ -211,7 +211,6 @@
 // elements go. It depends on no values, is made once, and is shared by the evaluations of a sum.
 //
 // Shapes: the index has a row for each element, with the numbers of the rows of x.
-// Gradients: none.
 // Errors: ShapeError for an index of another shape, IndexError for a row that x does not have.
 
 namespace xgrad::detail {

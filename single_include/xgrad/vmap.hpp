@@ -758,9 +758,9 @@ template <class F, class... X> auto loop_examples(F& f, X const&... x) {
     if constexpr (returns_tensors) {
         auto const count = numel(sizes);
         if (count == 0)
-            fail<ShapeError>("vmap: a function that is called for one example after the other "
-                             "needs one at least, and there are none (levels ",
-                sizes, ")");
+            fail<ShapeError>("vmap: there are no examples (levels ", sizes,
+                "), and only a call of a function that is looped over says the shape of its "
+                "result");
         std::vector<Tensors> results;
         structure<Result> like(StructureOf<Result>::make(call(0)));
         results.push_back(erased(like));
@@ -1059,21 +1059,18 @@ auto join_all(F const& f, std::vector<Batched<V, L...>> const& x, std::ptrdiff_t
         return detail::join_all(                                                                   \
             [](auto const& t, std::ptrdiff_t at) { return f(t, at); }, x, axis);                   \
     }                                                                                              \
-    template <class V, class... L>                                                                 \
-    auto f(std::vector<Batched<V, L...>> const& x, std::ptrdiff_t axis = 0) {                      \
+    template <BatchedOperand X> auto f(std::vector<X> const& x, std::ptrdiff_t axis = 0) {         \
         return detail::join_all(                                                                   \
             [](auto const& t, std::ptrdiff_t at) { return f(t, at); }, x, axis);                   \
     }                                                                                              \
-    template <class V, class... L>                                                                 \
-    auto f(std::initializer_list<Batched<V, L...>> x, std::ptrdiff_t axis = 0) {                   \
-        return f(std::vector<Batched<V, L...>>(x), axis);                                          \
+    template <BatchedOperand X> auto f(std::initializer_list<X> x, std::ptrdiff_t axis = 0) {      \
+        return f(std::vector<X>(x), axis);                                                         \
     }
 XGRAD_JOIN(cat)
 XGRAD_JOIN(stack)
 #undef XGRAD_JOIN
 /// concatenate() of each example.
-template <class V, class... L>
-auto concatenate(std::vector<Batched<V, L...>> const& x, std::ptrdiff_t axis = 0) {
+template <BatchedOperand X> auto concatenate(std::vector<X> const& x, std::ptrdiff_t axis = 0) {
     return cat(x, axis);
 }
 
@@ -1463,16 +1460,13 @@ inline constexpr bool is_flat_batched<std::tuple<X...>> =
     (is_batched<X> || ...) && ((is_batched<X> || TensorLike<X>)&&...);
 
 /// What F returns for the inputs X.
-template <class F, class X> auto result_for() {
-    using Call = CallOf<std::remove_reference_t<F>, X>;
-    if constexpr (Call::takes_inputs) return std::type_identity<typename Call::Result>();
-    else return std::type_identity<void>();
-}
+template <class F, class X>
+using result_for = typename CallOf<std::remove_reference_t<F>, X>::Result;
 /// F is called with a Batched, or returns one.
 template <class F, class X>
 concept BatchedCall = is_flat_batched<X> || [] {
     if constexpr (StructureLike<X> && !is_flat_batched<X>)
-        return levels_in<typename decltype(result_for<F, structure<X>>())::type>::count != 0;
+        return levels_in<result_for<F, structure<X>>>::count != 0;
     else return false;
 }();
 
@@ -1488,24 +1482,22 @@ template <class Lv, class... X> struct AllBatched<Lv, std::tuple<X...>> {
 template <class F, class X> struct BatchedTransform {
     using In = levels_in<X>;
     template <class Lv>
-    using result_levels =
-        levels_in<typename decltype(result_for<F, typename AllBatched<Lv, X>::type>())::type>;
+    using result_levels = levels_in<result_for<F, typename AllBatched<Lv, X>::type>>;
     /// The levels of X, and then those that F captures.
-    using Given = levels_in<typename decltype(result_for<F, structure<X>>())::type>;
+    using Given = levels_in<result_for<F, structure<X>>>;
     using Lv = typename JoinLevels<In, Given>::type;
 
     F& f;
     Shape const sizes = level_sizes(Lv());
 
-    auto tensors(X const& x) const {
+    template <class V> auto tensors(V const& x) const {
         return map_structure(x, [&](auto const& t) { return stacked_over<Lv>(t, sizes); });
     }
     template <class Y> auto results(Y const& y) const { return batched_result<Lv>(y); }
     /// f for all examples: its results as tensors.
     auto function() const {
         return [this](auto const&... t) {
-            return map_structure(call_with_examples(f, batched<Lv>(materialize(t))...),
-                [&](auto const& y) { return stacked_over<Lv>(y, sizes); });
+            return tensors(call_with_examples(f, batched<Lv>(materialize(t))...));
         };
     }
     /// The same of one number for each example; its shape is written to `example`.
@@ -1514,8 +1506,7 @@ template <class F, class X> struct BatchedTransform {
             auto const y = g(t...);
             static_assert(TensorLike<std::remove_cvref_t<decltype(y)>>,
                 "vmap: grad, value_and_grad, hessian, hvp, vhp: the function should return a "
-                "single "
-                "Tensor of real numbers");
+                "single Tensor of real numbers");
             example = Shape(y.shape().begin() + Lv::count, y.shape().end());
             if (numel(example) != 1)
                 fail<ShapeError>(name, ": the function returns shape ", example,
@@ -1566,10 +1557,7 @@ template <class F, class X, detail::StructureLike V>
     requires detail::BatchedCall<F, X>
 auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     auto const of = detail::batched_transform(f, inputs);
-    auto const of_v = detail::map_structure(v, [&](auto const& t) {
-        return detail::stacked_over<typename decltype(of)::Lv>(t, of.sizes);
-    });
-    auto const [y, products] = vjp(of.function(), of.tensors(inputs), of_v, options);
+    auto const [y, products] = vjp(of.function(), of.tensors(inputs), of.tensors(v), options);
     return std::pair(of.results(y), of.results(products));
 }
 /// value_and_grad() of each example.
@@ -1594,10 +1582,7 @@ template <class F, class X, detail::StructureLike V>
     requires detail::BatchedCall<F, X>
 auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     auto const of = detail::batched_transform(f, inputs);
-    auto const of_v = detail::map_structure(v, [&](auto const& t) {
-        return detail::stacked_over<typename decltype(of)::Lv>(t, of.sizes);
-    });
-    auto const [y, products] = jvp(of.function(), of.tensors(inputs), of_v, options);
+    auto const [y, products] = jvp(of.function(), of.tensors(inputs), of.tensors(v), options);
     return std::pair(of.results(y), of.results(products));
 }
 /// jacobian() of each example: the examples are rows of one call.
@@ -1627,15 +1612,12 @@ auto hessian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
         requires detail::BatchedCall<F, X>                                                         \
     auto name(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {          \
         auto const of = detail::batched_transform(f, inputs);                                      \
-        auto const of_v = detail::map_structure(v, [&](auto const& t) {                            \
-            return detail::stacked_over<typename decltype(of)::Lv>(t, of.sizes);                   \
-        });                                                                                        \
         Shape example;                                                                             \
         auto const number = of.number(#name, example);                                             \
         auto const x = of.tensors(inputs);                                                         \
         decltype(detail::call_all(number, x)) y;                                                   \
         auto const total = [&](auto const&... t) { return sum(y = number(t...)); };                \
-        auto const product = name(total, x, of_v, options).second;                                 \
+        auto const product = name(total, x, of.tensors(v), options).second;                        \
         bool const recorded =                                                                      \
             options.create_graph.value_or(detail::differentiated && detail::recording());          \
         return std::pair(of.numbers(recorded ? y : y.detach(), example), of.results(product));     \
@@ -1745,8 +1727,7 @@ template <class L, class Y> auto unmapped_result(Y const& y, std::ptrdiff_t axis
         auto const t = materialize_expression(y);
         Shape shape = t.shape();
         shape.insert(at, level_size<L>);
-        auto const wide = broadcast_to(unsqueeze(t, static_cast<std::ptrdiff_t>(at)), shape);
-        return wide.clone();
+        return broadcast_to(unsqueeze(t, static_cast<std::ptrdiff_t>(at)), shape).clone();
     } else {
         auto const at = static_cast<std::ptrdiff_t>(normalize_axis("vmap", axis, y.shape(), 1));
         constexpr auto level = static_cast<std::ptrdiff_t>(levels_of<Y>::template index_of<L>()),
@@ -1765,7 +1746,8 @@ template <auto... in_axes, class F, class... X>
 auto vmap_call(F& f, VmapOptions const& options, X const&... x) {
     constexpr bool fits = sizeof...(in_axes) == 0 || sizeof...(in_axes) == sizeof...(X);
     static_assert(fits, "vmap<axes...>: there is one axis, or xg::unmapped, for each argument");
-    if constexpr (fits) {
+    static_assert(!OperandLike<F>, "vmap: it takes a function, [&](auto const& x) { ... }");
+    if constexpr (fits && !OperandLike<F>) {
         using L = typename FunctionLevel<F, levels_in<std::tuple<X...>>>::type;
         constexpr auto axes = [] {
             if constexpr (sizeof...(in_axes) != 0) return std::tuple(in_axes...);
@@ -1782,12 +1764,14 @@ auto vmap_call(F& f, VmapOptions const& options, X const&... x) {
         static_assert(has_level, "vmap: no argument has an axis of examples");
         if constexpr (has_level) {
             LevelScope<L> const scope(*n.count);
-            auto const result = [&](auto const& y) {
-                return map_structure(
-                    y, [&](auto const& t) { return unmapped_result<L>(t, options.out_axes); });
-            };
-            return std::apply(
-                [&](auto const&... a) { return result(call_with_examples(f, a...)); }, arguments);
+            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+                constexpr bool returns =
+                    !std::is_void_v<decltype(call_with_examples(f, std::get<I>(arguments)...))>;
+                static_assert(returns, "vmap: the function must return tensors");
+                if constexpr (returns)
+                    return map_structure(call_with_examples(f, std::get<I>(arguments)...),
+                        [&](auto const& t) { return unmapped_result<L>(t, options.out_axes); });
+            }(std::index_sequence_for<X...>());
         }
     }
 }

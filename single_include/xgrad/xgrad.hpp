@@ -648,7 +648,6 @@ private:
 // A thread pool for large kernels, off until set_num_threads() starts it. Work is always cut into
 // the same parts, so that results do not depend on the number of threads.
 //
-// Shapes: any.
 // Gradients: those of one thread, bit by bit.
 // Errors: set_num_threads() throws an Error for more than 65536 threads, and for more than the
 // system gives.
@@ -726,7 +725,6 @@ inline std::size_t get_num_threads() noexcept {
 // checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
 // is evaluated again when a backward pass needs that.
 //
-// Shapes: those of f.
 // Gradients: those of f, of any order, also of captured tensors, in backward and forward mode.
 // Errors: GraphError for an undefined input, for an f that changes an input in place, and, in the
 // backward pass, for an f that fails or saves other tensors than before; VersionError there for
@@ -781,11 +779,14 @@ public:
     template <class F> StepCallback(F f) {
         constexpr bool fits = std::invocable<F&, Step const&>;
         static_assert(fits, "callback: it takes one argument, [](auto const& step) { ... }");
-        if constexpr (!fits) return;
-        else if constexpr (std::same_as<std::invoke_result_t<F&, Step const&>, bool>)
-            call_ = std::move(f);
-        else if (std::function<void(Step const&)> g = std::move(f))
-            call_ = [g](Step const& step) { return g(step), true; };
+        if constexpr (fits) {
+            using Y = std::remove_cvref_t<std::invoke_result_t<F&, Step const&>>;
+            static_assert(std::same_as<Y, bool> || !std::is_arithmetic_v<Y>,
+                "callback: it returns nothing, or a bool, of which false ends the iteration");
+            if constexpr (std::is_arithmetic_v<Y>) call_ = std::move(f);
+            else if (std::function<void(Step const&)> g = std::move(f))
+                call_ = [g](Step const& step) { return g(step), true; };
+        }
     }
     bool operator()(Step const& step) const { return !call_ || call_(step); }
 
@@ -3832,7 +3833,6 @@ private:
 // Saved tensor hooks: `pack` converts a tensor that is saved for backward into any object (a file's
 // name, fewer bits), and `unpack` converts it back when backward reads it.
 //
-// Shapes: unpack returns a tensor of the shape that pack got.
 // Gradients: those of the values that unpack returns; both hooks run without recording.
 // Errors: GraphError where hooks are disabled, for DisableSavedTensorsHooks where hooks are active,
 // and for a pack hook that changes its argument in place; TypeError where unpack returns another
@@ -4424,8 +4424,6 @@ XGRAD_LAZY void link_forward_mode() noexcept;
 // member forwards to the free function of its name, with the same arguments and result. (softmax
 // and log_softmax are functions of nn.hpp.)
 //
-// Shapes: those of the functions.
-// Gradients: those of the functions.
 // Errors: those of the functions. What a function does not take, its member does not take,
 // either: it does not compile.
 
@@ -6919,9 +6917,6 @@ auto apply(X const&... x) {
 // Invariant: the list has the address of each Tensor of the program that lives. What the library
 // holds is not on it: operands of expressions, saved tensors, Nodes and gradients. So what it says
 // is certain; where a Tensor is not on the list, a warning is missing.
-//
-// Shapes: any; nothing here depends on them.
-// Gradients: unchanged.
 
 namespace xgrad::detail {
 
@@ -12537,7 +12532,7 @@ namespace detail {
 
 /// The argument of a transform t(f), in contrast to the outputs and gradients of other overloads.
 template <class F>
-concept TransformedFunction = !TensorLike<std::remove_cvref_t<F>> &&
+concept TransformedFunction = !OperandLike<std::remove_cvref_t<F>> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorOrEdge> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorsOrEdges>;
 /// An input of a transform in t(f)(x...): a number becomes a Tensor<double>, and a parameter of a
@@ -12548,21 +12543,15 @@ template <class X> auto tensor_input(X const& x) {
     if constexpr (std::is_arithmetic_v<X>) return Tensor<double>(static_cast<double>(x));
     else return structure<X>(StructureOf<X>::make(x));
 }
-/// f(x...) for inputs as tensors.
-template <class F, class... X> auto call_with(F& f, X const&... x) {
-    return std::invoke(f, tensor_input(x)...);
-}
-/// Calls a transform with one input, or with a tuple of several.
-template <class T, class... X> auto at_inputs(T const& transform, X const&... x) {
-    if constexpr (sizeof...(X) == 1) return transform(tensor_input(x)...);
-    else return transform(std::tuple(tensor_input(x)...));
+/// The inputs of a transform: one, or a tuple of several.
+template <class... X> auto inputs_of(X const&... x) {
+    if constexpr (sizeof...(X) == 1) return (tensor_input(x), ...);
+    else return std::tuple(tensor_input(x)...);
 }
 /// t(f): a function of the inputs that calls transform(f, inputs).
 template <class F, class T> auto of_inputs(F&& f, T transform) {
-    return
-        [f = KeptCallable<F>(std::forward<F>(f)), transform]<TransformInput... X>(X const&... x) {
-            return at_inputs([&](auto const& inputs) { return transform(f, inputs); }, x...);
-        };
+    return [f = KeptCallable<F>(std::forward<F>(f)), transform]<TransformInput... X>(
+               X const&... x) { return transform(f, inputs_of(x...)); };
 }
 
 inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
@@ -12608,33 +12597,21 @@ XGRAD_LAZY void become_inputs(std::string_view name, bool create_graph, std::spa
 XGRAD_LAZY void become_values(bool create_graph, std::span<AnyTensor> outputs);
 
 /// F called with a structure of type In: with its parts, if it is a tuple and F takes them.
-template <class F, class In> struct CallWith {
-    static constexpr bool spreads = false;
-};
-template <class F, class... X> struct CallWith<F, std::tuple<X...>> {
-    static constexpr bool spreads = std::is_invocable_v<F&, X const&...>;
-};
+template <class F, class In> inline constexpr bool spreads = false;
+template <class F, class... X>
+inline constexpr bool spreads<F, std::tuple<X...>> = std::is_invocable_v<F&, X const&...>;
 template <class F, class In> struct CallOf {
-    static constexpr bool spreads = CallWith<F, In>::spreads;
-    static constexpr bool takes_inputs = [] {
-        if constexpr (spreads) return true; // a generic F is not asked for more
-        else return std::is_invocable_v<F&, In const&>;
-    }();
-    static decltype(auto) call(F& f, In const& in)
-        requires takes_inputs
-    {
-        if constexpr (spreads)
+    /// A generic F that takes the parts is not asked for more.
+    static constexpr bool takes_inputs =
+        std::disjunction_v<std::bool_constant<spreads<F, In>>, std::is_invocable<F&, In const&>>;
+    static decltype(auto) call(F& f, In const& in) {
+        if constexpr (spreads<F, In>)
             return std::apply(
                 [&f](auto const&... x) -> decltype(auto) { return std::invoke(f, x...); }, in);
-        else return std::invoke(f, in);
+        else if constexpr (takes_inputs) return std::invoke(f, in);
     }
-    static auto result() {
-        if constexpr (takes_inputs)
-            return std::type_identity<std::remove_cvref_t<decltype(call(
-                std::declval<F&>(), std::declval<In const&>()))>>{};
-        else return std::type_identity<void>{};
-    }
-    using Result = typename decltype(result())::type;
+    using Result =
+        std::remove_cvref_t<decltype(call(std::declval<F&>(), std::declval<In const&>()))>;
     static constexpr bool returns_tensors = StructureLike<Result>;
     /// The results for these tensors in the structure of the inputs; expressions are evaluated.
     static auto tensors(F& f, In const& like, TensorSpan x) {
@@ -12649,21 +12626,19 @@ template <class... X> inline constexpr bool has_batched<std::tuple<X...>> = (has
 /// The types of a function F and its inputs X, checked: if `fits` is false, the compiler has
 /// reported why.
 template <class F, class X> struct CheckedCall {
-    static auto in() {
-        if constexpr (StructureLike<X>) return std::type_identity<structure<X>>{};
-        else return std::type_identity<std::tuple<>>{};
-    }
-    using In = typename decltype(in())::type;
-    using Call =
-        CallOf<std::conditional_t<StructureLike<X>, std::remove_reference_t<F>, void()>, In>;
-    static constexpr bool fits = StructureLike<X> && Call::returns_tensors;
+    using In = typename std::conditional_t<StructureLike<X>, StructureOf<X>,
+        std::type_identity<std::tuple<>>>::type;
+    static constexpr bool is_call = StructureLike<X> && !OperandLike<F>;
+    using Call = CallOf<std::conditional_t<is_call, std::remove_reference_t<F>, void()>, In>;
+    static constexpr bool fits = is_call && Call::returns_tensors;
     using Result = typename Call::Result;
+    static_assert(!OperandLike<F>, "the first argument is a function, and not a tensor: write "
+                                   "[&](auto const& x) { return matmul(A, x) - b; }");
     static_assert(StructureLike<X>,
         "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
-    static_assert(!StructureLike<X> || Call::takes_inputs,
-        "the function cannot be called with these inputs: "
-        "it takes a Tensor<T> const& for each of them");
-    static_assert(!StructureLike<X> || !Call::takes_inputs || Call::returns_tensors,
+    static_assert(!is_call || Call::takes_inputs,
+        "the function cannot be called with these inputs: it takes a Tensor<T> const& for each");
+    static_assert(!is_call || !Call::takes_inputs || Call::returns_tensors,
         "the function must return a Tensor, an expression, or a std::tuple of such");
 };
 
@@ -12674,7 +12649,8 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
     using Result = typename CheckedCall<F, X>::Result;
     static constexpr bool is_batched = has_batched<std::tuple<In, Result>>;
     static constexpr bool fits = CheckedCall<F, X>::fits && all_differentiable<In> && !is_batched;
-    static_assert(!is_batched, "vmap: solvers, vjp(f)(x), linearize() have no rule: use looped(f)");
+    static_assert(!is_batched, "vmap: in the place of vjp(f)(x) and linearize() write vjp(f, x, v) "
+                               "and jvp(f, x, v); a function with a solver is looped(f)");
     static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: "
                                           "let the function capture masks and indices");
     /// Whether the function returns one tensor, of real numbers.
@@ -12709,6 +12685,12 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
             return std::pair(with_tensors(out, results), std::move(result));
         }
     }
+    /// Stands for it where the compiler has reported why there is none.
+    template <bool with_values = false, class Body>
+        requires(!fits)
+    static auto run(std::string_view, F&, X const& x, TransformOptions const&, Body const&) {
+        return std::pair(x, [](auto const& v) { return v; });
+    }
     /// The values, and the derivatives for the inputs, which derivative(evaluation, derivatives,
     /// inputs, outputs) writes.
     template <class Derivative>
@@ -12723,7 +12705,21 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
     }
 };
 
+struct no_such_option_or_wrong_arguments {}; // compilers print its name
+
 } // namespace detail
+
+// What fits no function of the name.
+detail::no_such_option_or_wrong_arguments grad(...) = delete;
+detail::no_such_option_or_wrong_arguments hessian(...) = delete;
+detail::no_such_option_or_wrong_arguments hvp(...) = delete;
+detail::no_such_option_or_wrong_arguments jacobian(...) = delete;
+detail::no_such_option_or_wrong_arguments jvp(...) = delete;
+detail::no_such_option_or_wrong_arguments linearize(...) = delete;
+detail::no_such_option_or_wrong_arguments value_and_grad(...) = delete;
+detail::no_such_option_or_wrong_arguments vhp(...) = delete;
+detail::no_such_option_or_wrong_arguments vjp(...) = delete;
+
 } // namespace xgrad
 
 namespace xgrad {
@@ -12967,9 +12963,7 @@ auto const& argument_at(All const& all, Given const& given) {
 /// value_and_grad() with respect to the inputs at these positions, or all of them.
 template <std::size_t... positions, class F, class... X>
 auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
-    if constexpr (sizeof...(positions) == 0)
-        return at_inputs(
-            [&](auto const& inputs) { return value_and_grad(f, inputs, options); }, x...);
+    if constexpr (sizeof...(positions) == 0) return value_and_grad(f, inputs_of(x...), options);
     else {
         std::tuple<decltype(tensor_input(x))...> const all(tensor_input(x)...);
         auto const of_some = [&](auto const&... some)
@@ -12977,12 +12971,12 @@ auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
         {
             std::tuple const given = std::tie(some...);
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return std::invoke(f, argument_at<I, positions...>(all, given)...);
+                if constexpr ((EvaluatedAtOnce<X> || ...)) // of vmap(): f may be one of tensors
+                    return call_with_examples(f, argument_at<I, positions...>(all, given)...);
+                else return std::invoke(f, argument_at<I, positions...>(all, given)...);
             }(std::index_sequence_for<X...>());
         };
-        return at_inputs(
-            [&](auto const& inputs) { return value_and_grad(of_some, inputs, options); },
-            std::get<positions>(all)...);
+        return value_and_grad(of_some, inputs_of(std::get<positions>(all)...), options);
     }
 }
 
@@ -13028,7 +13022,7 @@ auto grad(F&& f, DerivativeOptions const& options) {
                     "grad: the function returns complex numbers, and not a real one: with "
                     "{.holomorphic = true} the result is its complex derivative");
             // the conjugate of the gradient of the real part
-            auto const part = [&f](auto const& z) { return real(detail::call_with(f, z)); };
+            auto const part = [&f](auto const& z) { return real(std::invoke(f, z)); };
             auto const g =
                 detail::value_and_grad_at<>(part, {options.create_graph, options.strict}, x...)
                     .second;
@@ -13303,7 +13297,7 @@ auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
 template <detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 1)
 auto jacobian(F&& f, X const&... x) {
-    return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
+    return jacobian(f, detail::inputs_of(x...));
 }
 /// jacobian() as a function of the inputs.
 template <detail::TransformedFunction F> auto jacobian(F&& f, JacobianOptions const& options = {}) {
@@ -13350,7 +13344,7 @@ auto hessian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
 template <detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 1)
 auto hessian(F&& f, X const&... x) {
-    return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
+    return hessian(f, detail::inputs_of(x...));
 }
 /// hessian() as a function of the inputs.
 template <detail::TransformedFunction F> auto hessian(F&& f, JacobianOptions const& options = {}) {
@@ -15500,20 +15494,18 @@ struct OperandPattern {
     std::array<std::uint8_t, 64> first{}; // of each operand, the first one that is the same tensor
     OperandMask requires_grad = 0;
     bool result_exists = true; // false where a fused reduction consumes the values
-
-    bool is_same(OperandPattern const& o, std::size_t n) const noexcept;
 };
 
 struct OperandPlan {
     OperandPattern pattern;
     RecordTable const& table;
     GradientTargets gradients; // of operands that are the same tensor the first one gets the sum
+    Reads reads;               // of each gradient, and whether the result is saved
     OperandMask read = 0;      // operands that the gradients read
     OperandMask saved = 0;     // the first one of each tensor among them
     bool saves_unconnected = false; // a saved value requires a gradient but has no edge here
     std::uint8_t edges = 0, slots = 0;
-    std::array<std::uint8_t, 64> edge{}; // of each operand with a gradient, its edge
-    bool saves_result = false;
+    std::array<std::uint8_t, 64> edge{};   // of each operand with a gradient, its edge
     std::array<std::uint8_t, 64> target{}; // of each edge, the operand that gets the gradient
     std::array<std::uint8_t, 64>
         slot{}; // of each operand that is read, its slot; a saved result has the last one
@@ -15526,12 +15518,12 @@ struct OperandPlan {
 
     /// True where an operand that can have a gradient requires one.
     bool records() const noexcept { return gradients.wanted != 0; }
-    std::size_t saved_tensors() const noexcept { return std::size_t{slots} + saves_result; }
+    std::size_t saved_tensors() const noexcept { return std::size_t{slots} + reads.result; }
     bool makes_gradient(std::size_t k) const noexcept { return gradients.makes_gradient(k); }
 
     /// The plan of a pattern; made at its first use.
-    static OperandPlan const& of(
-        RecordTable const& table, void const* expression, OperandPattern const& pattern);
+    static OperandPlan const& of(RecordTable const& table, void const* expression,
+        std::uint8_t const* first, OperandMask requires_grad, bool result_exists);
 
 private:
     OperandPlan(RecordTable const& t, void const* expression, OperandPattern const& p);
@@ -15570,10 +15562,6 @@ struct BoundOperands {
     std::size_t count() const { return same_shape ? arrays[0]->numel : numel(broadcasted_); }
 
 private:
-    /// Looks up a plan other than the latest one, which most evaluations of an expression use
-    /// again.
-    OperandPlan const& plan_of(RecordTable const& table, void const* expression,
-        OperandMask differentiable, bool result_exists) const;
     void widen_all(RecordTable const& table, AnyTensor const* const* operands, std::string_view as);
 
     std::uint8_t first_[64]; // of each operand, the first one that is the same tensor
@@ -18218,7 +18206,6 @@ template <detail::NoMemory A> void borrow(A&&, Shape const& = {}) { detail::refu
 // Compile-time checks of custom Functions. Each diagnostic is a type whose name is the sentence
 // that the compiler prints. docs/functions.md shows each with an example.
 //
-// Shapes: not checked here: shapes are no types.
 // Gradients: each tensor argument with a real or complex type wants a gradient of its type, every
 // other one std::nullopt.
 // Errors: all stop at compile time: the first mistake is an incomplete type, whose name is a
@@ -18866,7 +18853,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
                 " doesn't match the broadcast shape ", in.space());
 
         bool const use_temporary = !std::same_as<S, T> || needs_temporary(out, table, in.arrays) ||
-                                   (recorded && in.plan && in.plan->saves_result);
+                                   (recorded && in.plan && in.plan->reads.result);
         if (use_temporary) {
             Tensor<S> const values(record_flat(table, flat.object(), flat.operands).handle());
             Tensor<T> const converted = cast<T>(values);
@@ -19543,7 +19530,6 @@ std::ostream& operator<<(std::ostream& out, OrderedPair<V, I> const& x) {
 
 // ======== xgrad/tensor/refused_operators.hpp
 // Operators that tensors do not have: each stops at compile time with a sentence.
-// Shapes: any. Gradients: none.
 // Errors: a tensor beside an xtensor expression does not compile.
 
 namespace xgrad {
@@ -19578,8 +19564,9 @@ XGRAD_REFUSED(>>)
 // StateDict: an ordered map from names to tensors: the state of a module or an optimiser.
 //
 // Shapes: entries have any shapes and types; nothing is converted.
-// Gradients: none: entries are handles to the tensors themselves.
 // Errors: at() and operator[] throw IndexError for a name that is not there.
+
+#include <map>
 
 namespace xgrad {
 
@@ -19588,45 +19575,6 @@ struct NamedTensor {
     std::string name; // such as "hidden.weight"
     AnyTensor tensor; // of any scalar type
 };
-
-namespace detail {
-
-/// Finds elements of a list by name where no name occurs twice, in O(log^2 n) comparisons. The list
-/// grows at its end. An element is a struct with a member `name`.
-///
-/// A list of less than `min_size` elements is searched from its beginning. A longer one has an
-/// index: the positions of its elements in runs that are sorted by name, each at least twice as
-/// long as the next.
-class NameIndex {
-public:
-    /// The position of a name in a list of n elements; n if it is not there.
-    template <class E> std::size_t find(std::string_view name, E const* list, std::size_t n) const {
-        return find(name, list, n, name_of<E>);
-    }
-    /// To be called where the list has grown to n elements.
-    template <class E> void extend(E const* list, std::size_t n) noexcept {
-        extend(list, n, name_of<E>);
-    }
-    /// To be called where element i was removed.
-    XGRAD_LAZY void erase(std::size_t i) noexcept;
-    /// To be called where other elements are in the list, before extend().
-    void clear() noexcept { order_.clear(), ends_.clear(); }
-
-private:
-    using NameAt = std::string_view (*)(void const* list, std::size_t i);
-    static constexpr std::size_t min_size = 16;
-
-    template <class E> static std::string_view name_of(void const* list, std::size_t i) {
-        return static_cast<E const*>(list)[i].name;
-    }
-    XGRAD_LAZY std::size_t find(
-        std::string_view name, void const* list, std::size_t n, NameAt name_at) const;
-    XGRAD_LAZY void extend(void const* list, std::size_t n, NameAt name_at) noexcept;
-
-    std::vector<std::size_t> order_, ends_; // positions, and where each run of them ends
-};
-
-} // namespace detail
 
 /// An ordered map from unique names to tensors.
 class StateDict {
@@ -19637,7 +19585,7 @@ public:
     /// Adds a tensor, or replaces the tensor of that name.
     XGRAD_LAZY void set(std::string const& name, AnyTensor tensor);
     XGRAD_LAZY void erase(std::string_view name);
-    /// The tensor of that name, or null. It is found in O(log^2 n) comparisons.
+    /// The tensor of that name, or null. It is found in O(log n) comparisons.
     XGRAD_LAZY AnyTensor const* find(std::string_view name) const;
     bool contains(std::string_view name) const { return find(name); }
     /// The tensor of that name; throws IndexError where there is none.
@@ -19654,7 +19602,7 @@ public:
 
 private:
     std::vector<NamedTensor> entries_;
-    detail::NameIndex index_;
+    std::map<std::string, std::size_t, std::less<>> positions_; // of the names in entries_
 };
 
 namespace detail {
@@ -20333,9 +20281,6 @@ XGRAD_HAS_BODIES_ELSEWHERE(testing_gradcheck_hpp) // which includes this header
 // ======== xgrad/testing/jacobian_check.hpp
 // The checks of gradcheck(): gradients against differences, gradients from zeros, from undefined
 // gradients, and of two equal passes.
-//
-// Shapes: any; GradcheckOptions has none.
-// Gradients: compared by the tolerances that GradcheckOptions has.
 
 
 // ======== xgrad/core/begin_headers.inc
@@ -20728,7 +20673,6 @@ bool gradgradcheck(
 // ======== xgrad/testing/to_dot.hpp
 // to_dot(): the recorded graph behind a tensor as Graphviz text. Not part of xgrad.hpp.
 //
-// Shapes: any; they are printed.
 // Gradients: the graph is read, and changed in nothing; no hook is called.
 // Errors: an undefined tensor among the names is a GraphError, one to be drawn an Error.
 
@@ -24778,8 +24722,11 @@ public:
     OperandMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
     bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
+    OperandMask saved_operands() const noexcept { return plan_.saved; }
+    /// Operands that the gradient of operand k reads.
+    OperandMask read_by(std::size_t k) const { return plan_.reads.of[k]; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
-    bool saves_result() const noexcept { return plan_.saves_result; }
+    bool saves_result() const noexcept { return plan_.reads.result; }
     std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
     std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
     std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
@@ -29155,19 +29102,21 @@ XGRAD_LAZY_BODY void AnyFunctionNode::check_expandable(
 
 namespace xgrad::detail {
 
-/// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
-/// depend, and grad_output. It is a template so that only programs that record a backward pass
-/// instantiate it.
+/// Its outputs are the gradients of the Node `of`. Its inputs are grad_output, and the operands on
+/// which those of them depend that the pass needs. It is a template so that only programs that
+/// record a backward pass instantiate it.
 template <class = void> class FusedGradientNode final : public Node {
 public:
     FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
         : keep_(&of), of_(of), saved_(operand_count() + 2), gradient_shape_(gradient.shape()) {
+        OperandMask needed = 0, read = 0; // first operands of tensors that needed gradients read
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (of.is_read(k)) saved_operands_ |= OperandMask{1} << of.first_of(k);
+            if (of.wanted() >> k & 1 && is_needed(of.edge_of(k))) needed |= of.read_by(k);
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (needed >> k & 1) read |= OperandMask{1} << of.first_of(k);
         edges_.reserve(of.next_edges().size() + 1);
         for (std::size_t k = 0; k < operand_count(); ++k) {
-            bool const is_target = of.makes_gradient(k);
-            if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result()))
+            if (!of.makes_gradient(k) || !(read >> of.first_of(k) & 1 || of.saves_result()))
                 continue;
             edges_.push_back(of.next_edges()[of.edge_of(k)]);
             differentiable_ |= OperandMask{1} << k;
@@ -29180,7 +29129,8 @@ public:
         set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
         if (edges_.empty()) return;
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_operand(k));
+            if (of_.saved_operands() >> k & 1)
+                saved_[k] = SavedTensor::operand(of.unpack_operand(k));
         if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
         if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
     }
@@ -29196,6 +29146,10 @@ public:
         ForwardMode::of(*this).push_gradient(*this, tangents, results);
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::fused_gradient; }
+    /// False for a gradient that the pass drops.
+    bool is_needed(std::size_t edge) const {
+        return !current_pass || pass_reaches(*of_.next_edges()[edge].function);
+    }
     /// The Node whose backward pass this is.
     FusedNode const& of() const noexcept { return of_; }
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
@@ -29206,7 +29160,7 @@ public:
     [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
         std::vector<NamedSavedTensor> all;
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
+            if (of_.saved_operands() >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
         if (of_.saves_result()) all.push_back({"result", &saved_result()});
         if (differentiable_) all.push_back({"gradient", &saved_gradient()});
         return all;
@@ -29252,7 +29206,7 @@ private:
     SavedTensor& saved_result() noexcept { return saved_[operand_count()]; }
     SavedTensor& saved_gradient() noexcept { return saved_[operand_count() + 1]; }
     bool is_saved(std::size_t i) const noexcept {
-        return i < operand_count()    ? saved_operands_ >> i & 1
+        return i < operand_count()    ? of_.saved_operands() >> i & 1
                : i == operand_count() ? of_.saves_result()
                                       : differentiable_ != 0;
     }
@@ -29357,7 +29311,7 @@ private:
                 operands[k] = operands[target];
                 continue;
             }
-            if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
+            if (of_.saved_operands() >> first & 1) operands[k] = saved_[first].unpack(*this);
             else operands[k] = shape_only(*table.operand_types[k], of_.operand_shape(k));
             if (is_wanted)
                 operands[k] =
@@ -29398,7 +29352,6 @@ private:
     CachedVector<SavedTensor> saved_; // of the operands, the result and grad_output
     CachedVector<Edge> edges_;
     Shape gradient_shape_;
-    OperandMask saved_operands_ = 0;
     OperandMask differentiable_ = 0; // operands with an edge
     bool has_gradient_edge_ = false;
 };
@@ -29499,11 +29452,13 @@ XGRAD_LAZY_BODY void FusedNode::apply_recorded(
         auto grad_output = gradient; // a second reference: no result overwrites it
         apply_unrecorded(grad_output, results);
     }
-    Ref<Node> const node(new FusedGradientNode<>(*this, gradient));
-    if (node->next_edges().empty()) return;
+    Ref<FusedGradientNode<>> const node(new FusedGradientNode<>(*this, gradient));
     for (std::uint32_t i = 0; i < results.size(); ++i) {
-        results[i].impl().grad_fn = node;
-        results[i].impl().output_nr = i;
+        if (!node->is_needed(i)) results[i] = {};
+        else if (!node->next_edges().empty()) {
+            results[i].impl().grad_fn = node;
+            results[i].impl().output_nr = i;
+        }
     }
 }
 
@@ -30561,17 +30516,11 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
         is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
                     latest->pattern.result_exists == result_exists;
         auto const& found =
-            is_latest ? *latest : plan_of(table, expression, differentiable, result_exists);
+            is_latest ? *latest // as in most evaluations of an expression
+                      : OperandPlan::of(table, expression, first_, differentiable, result_exists);
         if (found.records()) plan = &found;
     }
     if (!same_shape) widen_all(table, operands, as);
-}
-
-XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& BoundOperands::plan_of(RecordTable const& table,
-    void const* expression, OperandMask differentiable, bool result_exists) const {
-    OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
-    std::copy_n(first_, table.kernels.operand_count, pattern.first.begin());
-    return OperandPlan::of(table, expression, pattern);
 }
 
 XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
@@ -30586,16 +30535,17 @@ XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
     }
 }
 
-XGRAD_FUNCTION bool OperandPattern::is_same(OperandPattern const& o, std::size_t n) const noexcept {
-    return requires_grad == o.requires_grad && result_exists == o.result_exists &&
-           std::memcmp(first.data(), o.first.data(), n) == 0;
-}
-
-XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
-    RecordTable const& table, void const* expression, OperandPattern const& pattern) {
+XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& OperandPlan::of(RecordTable const& table,
+    void const* expression, std::uint8_t const* first, OperandMask requires_grad,
+    bool result_exists) {
+    std::size_t const n = table.kernels.operand_count;
     for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
-        if (plan->pattern.is_same(pattern, table.kernels.operand_count)) [[likely]]
+        if (auto const& p = plan->pattern; p.requires_grad == requires_grad &&
+                                           p.result_exists == result_exists &&
+                                           std::memcmp(p.first.data(), first, n) == 0)
             return *plan;
+    OperandPattern pattern{.requires_grad = requires_grad, .result_exists = result_exists};
+    std::copy_n(first, n, pattern.first.begin());
     auto* const plan = new OperandPlan(table, expression, pattern);
     plan->next = table.plans->load(std::memory_order_relaxed);
     while (!table.plans->compare_exchange_weak(
@@ -30605,11 +30555,9 @@ XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
 
 XGRAD_FUNCTION OperandPlan::OperandPlan(
     RecordTable const& t, void const* expression, OperandPattern const& p)
-    : pattern(p), table(t) {
+    : pattern(p), table(t), reads(t.reads(expression, p.result_exists)) {
     std::size_t const n = t.kernels.operand_count;
-    auto const reads = t.reads(expression, p.result_exists);
     gradients.wanted = p.requires_grad & reads.reached;
-    saves_result = reads.result;
     for (std::size_t k = 0; k < n; ++k) {
         gradients.target[k] = GradientTargets::none;
         if (!(gradients.wanted >> k & 1)) continue;
@@ -30725,59 +30673,6 @@ XGRAD_LAZY_BODY void check_shared_write(AnyTensor const& t, std::string_view ope
 
 namespace xgrad::detail {
 
-XGRAD_LAZY_BODY std::size_t NameIndex::find(
-    std::string_view name, void const* list, std::size_t n, NameAt name_at) const {
-    std::size_t first = 0;
-    for (auto const end : ends_) {
-        for (auto last = end; first < last;) {
-            auto const middle = first + (last - first) / 2;
-            auto const order = name.compare(name_at(list, order_[middle]));
-            if (order == 0) return order_[middle];
-            if (order < 0) last = middle;
-            else first = middle + 1;
-        }
-        first = end;
-    }
-    for (auto i = order_.size(); i < n; ++i)
-        if (name_at(list, i) == name) return i;
-    return n;
-}
-
-XGRAD_LAZY_BODY void NameIndex::extend(void const* list, std::size_t n, NameAt name_at) noexcept {
-    if (n < min_size) return;
-    try {
-        std::vector<std::size_t> left;
-        while (order_.size() < n) {
-            ends_.reserve(ends_.size() + 1);
-            order_.push_back(order_.size());
-            ends_.push_back(order_.size());
-            while (ends_.size() > 1) { // merges the last two runs
-                auto const middle = ends_[ends_.size() - 2],
-                           first = ends_.size() > 2 ? ends_[ends_.size() - 3] : 0;
-                if (middle - first >= 2 * (order_.size() - middle)) break;
-                left.assign(order_.data() + first, order_.data() + middle);
-                auto right = middle, to = first;
-                for (std::size_t i = 0; i < left.size(); ++to) {
-                    bool const from_right = right < order_.size() &&
-                                            name_at(list, order_[right]) < name_at(list, left[i]);
-                    order_[to] = from_right ? order_[right++] : left[i++];
-                }
-                ends_.pop_back(), ends_.back() = order_.size();
-            }
-        }
-    } catch (std::bad_alloc const&) {} // find() searches what has no index one by one
-}
-
-XGRAD_LAZY_BODY void NameIndex::erase(std::size_t i) noexcept {
-    std::size_t from = 0, to = 0;
-    for (auto& end : ends_) {
-        for (; from < end; ++from)
-            if (order_[from] != i) order_[to++] = order_[from] - (order_[from] > i);
-        end = to;
-    }
-    order_.resize(to);
-}
-
 XGRAD_LAZY_BODY AnyTensor value_copy(AnyTensor const& t) {
     if (!t.defined()) return {};
     AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
@@ -30853,22 +30748,25 @@ XGRAD_LAZY_BODY StateDict::StateDict(std::initializer_list<NamedTensor> entries)
 }
 
 XGRAD_LAZY_BODY void StateDict::set(std::string const& name, AnyTensor tensor) {
-    auto const i = index_.find(name, entries_.data(), entries_.size());
-    if (i < entries_.size()) return void(entries_[i].tensor = std::move(tensor));
-    entries_.push_back({name, std::move(tensor)});
-    index_.extend(entries_.data(), entries_.size());
+    if (find(name)) return void((*this)[name] = std::move(tensor));
+    NamedTensor entry{name, std::move(tensor)};
+    if (entries_.size() == entries_.capacity()) entries_.reserve(2 * entries_.size() + 1);
+    positions_.emplace(name, entries_.size());
+    entries_.push_back(std::move(entry)); // does not throw: there is no name without an entry
 }
 
 XGRAD_LAZY_BODY void StateDict::erase(std::string_view name) {
-    auto const i = index_.find(name, entries_.data(), entries_.size());
-    if (i == entries_.size()) return;
-    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
-    index_.erase(i);
+    auto const at = positions_.find(name);
+    if (at == positions_.end()) return;
+    auto const erased = at->second;
+    positions_.erase(at);
+    for (auto& [_, i] : positions_) i -= i > erased;
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(erased));
 }
 
 XGRAD_LAZY_BODY AnyTensor const* StateDict::find(std::string_view name) const {
-    auto const i = index_.find(name, entries_.data(), entries_.size());
-    return i < entries_.size() ? &entries_[i].tensor : nullptr;
+    auto const at = positions_.find(name);
+    return at == positions_.end() ? nullptr : &entries_[at->second].tensor;
 }
 
 XGRAD_LAZY_BODY AnyTensor& StateDict::operator[](std::string_view name) {
