@@ -91,9 +91,6 @@ public:
     OperandMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
     bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
-    OperandMask saved_operands() const noexcept { return plan_.saved; }
-    /// Operands that the gradient of operand k reads.
-    OperandMask read_by(std::size_t k) const { return plan_.reads.of[k]; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
     bool saves_result() const noexcept { return plan_.reads.result; }
     std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }

@@ -100,13 +100,11 @@ XGRAD_LAZY_BODY void FusedNode::apply_recorded(
         auto grad_output = gradient; // a second reference: no result overwrites it
         apply_unrecorded(grad_output, results);
     }
-    Ref<FusedGradientNode<>> const node(new FusedGradientNode<>(*this, gradient));
+    Ref<Node> const node(new FusedGradientNode<>(*this, gradient));
+    if (node->next_edges().empty()) return;
     for (std::uint32_t i = 0; i < results.size(); ++i) {
-        if (!node->is_needed(i)) results[i] = {};
-        else if (!node->next_edges().empty()) {
-            results[i].impl().grad_fn = node;
-            results[i].impl().output_nr = i;
-        }
+        results[i].impl().grad_fn = node;
+        results[i].impl().output_nr = i;
     }
 }
 
