@@ -24722,9 +24722,6 @@ public:
     OperandMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
     bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
-    OperandMask saved_operands() const noexcept { return plan_.saved; }
-    /// Operands that the gradient of operand k reads.
-    OperandMask read_by(std::size_t k) const { return plan_.reads.of[k]; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
     bool saves_result() const noexcept { return plan_.reads.result; }
     std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
@@ -29102,21 +29099,19 @@ XGRAD_LAZY_BODY void AnyFunctionNode::check_expandable(
 
 namespace xgrad::detail {
 
-/// Its outputs are the gradients of the Node `of`. Its inputs are grad_output, and the operands on
-/// which those of them depend that the pass needs. It is a template so that only programs that
-/// record a backward pass instantiate it.
+/// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
+/// depend, and grad_output. It is a template so that only programs that record a backward pass
+/// instantiate it.
 template <class = void> class FusedGradientNode final : public Node {
 public:
     FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
         : keep_(&of), of_(of), saved_(operand_count() + 2), gradient_shape_(gradient.shape()) {
-        OperandMask needed = 0, read = 0; // first operands of tensors that needed gradients read
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (of.wanted() >> k & 1 && is_needed(of.edge_of(k))) needed |= of.read_by(k);
-        for (std::size_t k = 0; k < operand_count(); ++k)
-            if (needed >> k & 1) read |= OperandMask{1} << of.first_of(k);
+            if (of.is_read(k)) saved_operands_ |= OperandMask{1} << of.first_of(k);
         edges_.reserve(of.next_edges().size() + 1);
         for (std::size_t k = 0; k < operand_count(); ++k) {
-            if (!of.makes_gradient(k) || !(read >> of.first_of(k) & 1 || of.saves_result()))
+            bool const is_target = of.makes_gradient(k);
+            if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result()))
                 continue;
             edges_.push_back(of.next_edges()[of.edge_of(k)]);
             differentiable_ |= OperandMask{1} << k;
@@ -29129,8 +29124,7 @@ public:
         set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
         if (edges_.empty()) return;
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (of_.saved_operands() >> k & 1)
-                saved_[k] = SavedTensor::operand(of.unpack_operand(k));
+            if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_operand(k));
         if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
         if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
     }
@@ -29146,10 +29140,6 @@ public:
         ForwardMode::of(*this).push_gradient(*this, tangents, results);
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::fused_gradient; }
-    /// False for a gradient that the pass drops.
-    bool is_needed(std::size_t edge) const {
-        return !current_pass || pass_reaches(*of_.next_edges()[edge].function);
-    }
     /// The Node whose backward pass this is.
     FusedNode const& of() const noexcept { return of_; }
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
@@ -29160,7 +29150,7 @@ public:
     [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
         std::vector<NamedSavedTensor> all;
         for (std::size_t k = 0; k < operand_count(); ++k)
-            if (of_.saved_operands() >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
+            if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
         if (of_.saves_result()) all.push_back({"result", &saved_result()});
         if (differentiable_) all.push_back({"gradient", &saved_gradient()});
         return all;
@@ -29206,7 +29196,7 @@ private:
     SavedTensor& saved_result() noexcept { return saved_[operand_count()]; }
     SavedTensor& saved_gradient() noexcept { return saved_[operand_count() + 1]; }
     bool is_saved(std::size_t i) const noexcept {
-        return i < operand_count()    ? of_.saved_operands() >> i & 1
+        return i < operand_count()    ? saved_operands_ >> i & 1
                : i == operand_count() ? of_.saves_result()
                                       : differentiable_ != 0;
     }
@@ -29311,7 +29301,7 @@ private:
                 operands[k] = operands[target];
                 continue;
             }
-            if (of_.saved_operands() >> first & 1) operands[k] = saved_[first].unpack(*this);
+            if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
             else operands[k] = shape_only(*table.operand_types[k], of_.operand_shape(k));
             if (is_wanted)
                 operands[k] =
@@ -29352,6 +29342,7 @@ private:
     CachedVector<SavedTensor> saved_; // of the operands, the result and grad_output
     CachedVector<Edge> edges_;
     Shape gradient_shape_;
+    OperandMask saved_operands_ = 0;
     OperandMask differentiable_ = 0; // operands with an edge
     bool has_gradient_edge_ = false;
 };
@@ -29452,13 +29443,11 @@ XGRAD_LAZY_BODY void FusedNode::apply_recorded(
         auto grad_output = gradient; // a second reference: no result overwrites it
         apply_unrecorded(grad_output, results);
     }
-    Ref<FusedGradientNode<>> const node(new FusedGradientNode<>(*this, gradient));
+    Ref<Node> const node(new FusedGradientNode<>(*this, gradient));
+    if (node->next_edges().empty()) return;
     for (std::uint32_t i = 0; i < results.size(); ++i) {
-        if (!node->is_needed(i)) results[i] = {};
-        else if (!node->next_edges().empty()) {
-            results[i].impl().grad_fn = node;
-            results[i].impl().output_nr = i;
-        }
+        results[i].impl().grad_fn = node;
+        results[i].impl().output_nr = i;
     }
 }
 
