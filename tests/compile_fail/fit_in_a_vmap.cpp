@@ -1,4 +1,4 @@
-// expect: vmap: .*; a function with a solver is looped\(f\)
+// expect: vmap: in the place of vjp\(f\)\(x\) and linearize\(\) write vjp\(f, x, v\) and jvp\(f, x, v\); a function with a solver is looped\(f\)
 #include <xgrad/least_squares.hpp>
 #include <xgrad/vmap.hpp>
 

@@ -70,7 +70,7 @@ std::optional<std::pair<std::string, std::string>> rows_fault(
         if (!(apart(right, found) <= 1e-8 * std::max(1., size)))
             return std::pair(name + " by rows", "wrong numbers");
     } catch (xg::GraphError const& error) {
-        if (coupled == 0 && size > 0 && // else terms cancel, which rounding errors do not
+        if (coupled == 0 && size > 0 && // all 0: terms cancel, up to rounding errors
             std::string(error.what()).find("depends on other rows") != std::string::npos)
             return std::pair(
                 name + " by rows", "no rows meet, and it says: " + std::string(error.what()));

@@ -44,8 +44,8 @@ public:
     }
 
 private:
-    /// A fit by conjugate gradients goes on with the norms of the columns of J for D, once, where
-    /// they cost no more products than it has taken. It has converged where that changes nothing.
+    /// A fit by conjugate gradients continues once, with the norms of the columns of J for D, where
+    /// they take no more products than it took. It has converged where that changes nothing.
     void converged(std::string const& why) {
         if (cg_ && !has_columns_ && numbers_.size() <= cg_->products) {
             has_columns_ = true;

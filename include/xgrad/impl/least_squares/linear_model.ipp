@@ -105,8 +105,8 @@ protected:
             all->resize(numbers_.size());
     }
     /// The cosines between the residuals and columns of J. Conjugate gradients have no columns: all
-    /// have the norm that J has along the gradient. The norms are measured, column by column, as
-    /// soon as steps took as many products.
+    /// have the norm that J has along the gradient. From the first end of a fit on, the norms are
+    /// measured, column by column, each time that steps took as many products.
     void measure_cosines() {
         double const residual = std::sqrt(squared_norm(now_.weighted.data(), now_.weighted.size()));
         cosine_ = 0;

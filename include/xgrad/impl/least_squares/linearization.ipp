@@ -242,7 +242,7 @@ public:
         for (std::size_t i = 0; i < n; ++i) d[i] /= D[i];
         return true;
     }
-    void solve_again(std::span<double const>, std::span<double>) override {} // not of lmaccel
+    void solve_again(std::span<double const>, std::span<double>) override {} // for lmaccel
     double squared_image(std::span<double const> d) override {
         std::vector<double> image(residual.size());
         apply(d, image);
