@@ -1883,7 +1883,7 @@ public:
         for (std::size_t i = 0; i < n; ++i) d[i] /= D[i];
         return true;
     }
-    void solve_again(std::span<double const>, std::span<double>) override {} // not of lmaccel
+    void solve_again(std::span<double const>, std::span<double>) override {} // for lmaccel
     double squared_image(std::span<double const> d) override {
         std::vector<double> image(residual.size());
         apply(d, image);
@@ -2504,8 +2504,8 @@ protected:
             all->resize(numbers_.size());
     }
     /// The cosines between the residuals and columns of J. Conjugate gradients have no columns: all
-    /// have the norm that J has along the gradient. The norms are measured, column by column, as
-    /// soon as steps took as many products.
+    /// have the norm that J has along the gradient. From the first end of a fit on, the norms are
+    /// measured, column by column, each time that steps took as many products.
     void measure_cosines() {
         double const residual = std::sqrt(squared_norm(now_.weighted.data(), now_.weighted.size()));
         cosine_ = 0;
@@ -2712,8 +2712,8 @@ public:
     }
 
 private:
-    /// A fit by conjugate gradients goes on with the norms of the columns of J for D, once, where
-    /// they cost no more products than it has taken. It has converged where that changes nothing.
+    /// A fit by conjugate gradients continues once, with the norms of the columns of J for D, where
+    /// they take no more products than it took. It has converged where that changes nothing.
     void converged(std::string const& why) {
         if (cg_ && !has_columns_ && numbers_.size() <= cg_->products) {
             has_columns_ = true;
