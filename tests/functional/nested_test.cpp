@@ -303,3 +303,19 @@ TEST_CASE("a parameter of a module is an input of a transform as itself, and not
     CHECK(allclose(of_w, module.v));
     CHECK(allclose(of_v, module.w));
 }
+
+TEST_CASE("a tangent of a captured tensor reaches a gradient that reads only that tensor") {
+    D const x(3.), q(2.), one(1.);
+    auto const product = [&](D const& p) { // p
+        return D(xg::grad([&](D const& a) { return a * p; })(x));
+    };
+    CHECK(xg::jvp(product, q, one).second.item() == 1);
+    CHECK(xg::hessian([&](D const& p) { return square(product(p)); }, q).item() == 2);
+    auto const through = [&](D const& p) { // cos(3) p
+        return D(xg::grad([&](D const& a) {
+            D const s = sin(a);
+            return D(s * p);
+        })(x));
+    };
+    CHECK(xg::jvp(through, q, one).second.item() == doctest::Approx(std::cos(3.)));
+}

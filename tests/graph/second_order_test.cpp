@@ -122,22 +122,6 @@ TEST_CASE("a gradient that is not differentiated takes no part, nor do tensors t
     CHECK(difference(only_x[1].as<double>(), {44., 156.}) == "");
 }
 
-TEST_CASE("a tangent of a captured tensor reaches a gradient that reads only that tensor") {
-    D const x(3.), q(2.), one(1.);
-    auto const product = [&](D const& p) { // p
-        return D(xg::grad([&](D const& a) { return a * p; })(x));
-    };
-    CHECK(xg::jvp(product, q, one).second.item() == 1);
-    CHECK(xg::hessian([&](D const& p) { return square(product(p)); }, q).item() == 2);
-    auto const through = [&](D const& p) { // cos(3) p
-        return D(xg::grad([&](D const& a) {
-            D const s = sin(a);
-            return D(s * p);
-        })(x));
-    };
-    CHECK(xg::jvp(through, q, one).second.item() == doctest::Approx(std::cos(3.)));
-}
-
 TEST_CASE("what stands still adds nothing, even where its own derivative is infinite") {
     double const inf = std::numeric_limits<double>::infinity();
     D const x({-2., 3.}, xg::requires_grad), ones({1., 1.});
