@@ -278,7 +278,11 @@ TEST_CASE("rows: wrong shapes") {
     D const x = numbers({3, 2});
     CHECK_THROWS_WITH_AS(xg::jacobian([](D const& a) { return D(sum(a)); }, x, {.rows = true}),
         "jacobian: The first axis of all inputs and outputs numbers the rows, but output 0 has "
-        "shape [], and input 0 [3, 2]",
+        "shape [] and no axis",
+        xg::ShapeError);
+    CHECK_THROWS_WITH_AS(xg::jacobian([](D const& a) { return a; }, D(2.), {.rows = true}),
+        "jacobian: The first axis of all inputs and outputs numbers the rows, but input 0 has "
+        "shape [] and no axis",
         xg::ShapeError);
     CHECK_THROWS_WITH_AS(xg::jacobian([](D const& a, D const&) { return a; },
                              xg::inputs(x, D(xg::ones({2}))), {.rows = true}),

@@ -383,4 +383,11 @@ TEST_CASE("wrong calls say what is wrong") {
     CHECK_THROWS_AS((xg::sum_over<2, 2>(g, x, index, leaf(one))), xg::GraphError);
     CHECK_THROWS_WITH_AS((xg::sum_over<2, 2>(f, x, index).at(one)),
         "sum_over: at() takes an x of shape [2, 2], as the first one, not of [1]", xg::ShapeError);
+    auto const second = [&](D const& p) {
+        auto const total = [&](D const& q) { return xg::sum_over<2, 2>(f, q, index).value(); };
+        return D(xg::hvp(total, p, p).second);
+    };
+    auto const* const told = "sum_over: there are derivatives up to the second";
+    CHECK_THROWS_WITH_AS(xg::jvp(second, x, x), told, xg::GraphError);
+    CHECK_THROWS_WITH_AS(xg::vjp(second, x, x), told, xg::GraphError);
 }

@@ -65,6 +65,23 @@ TEST_CASE("without v the function is one real number") {
         doctest::Contains("vjp: the vector v can only be left out"), xg::GraphError);
 }
 
+TEST_CASE("gradients of several results name the function that was asked for them") {
+    auto const several = [](D const& a) { return a; };
+    auto const told = [](std::string const& name) {
+        return name + ": the function must return one number; jacobian() is for others";
+    };
+    D const x({0.3, 1.});
+    CHECK_THROWS_WITH_AS(xg::grad(several)(x), told("grad").c_str(), xg::GraphError);
+    CHECK_THROWS_WITH_AS(xg::grad(several, x), told("grad").c_str(), xg::GraphError);
+    CHECK_THROWS_WITH_AS(xg::grad<0>(several)(x), told("grad").c_str(), xg::GraphError);
+    CHECK_THROWS_WITH_AS(
+        xg::value_and_grad(several, x), told("value_and_grad").c_str(), xg::GraphError);
+    CHECK_THROWS_WITH_AS(
+        xg::value_and_grad(several)(x), told("value_and_grad").c_str(), xg::GraphError);
+    CHECK_THROWS_WITH_AS(
+        xg::grad(several)(D()), doctest::Contains("grad: input 0 is undefined"), xg::GraphError);
+}
+
 TEST_CASE("value_and_grad of one tensor and of several") {
     D const x({1., 2.}), w({3., 4.});
     auto const [y, g] = xg::value_and_grad([](D const& a) { return sum(a * a * a); }, x);

@@ -320,7 +320,7 @@ TEST_CASE("errors of vmap") {
           "too many indices for an array with 1 dimensions: 2 of them for shape [2]");
     CHECK(message_of<xg::ShapeError>([&] {
         xg::vmap(xg::grad([](auto const& a) { return a * 2.; }))(x);
-    }) == "value_and_grad: the function returns shape [2] for each example, and one number is "
+    }) == "grad: the function returns shape [2] for each example, and one number is "
           "needed");
 }
 

@@ -61,6 +61,10 @@ struct Problems {
         return shape;
     }
 };
+/// The rows of all tensors; throws ShapeError where their numbers differ.
+XGRAD_LAZY Problems rows_of(Evaluation const& e);
+/// Throws GraphError where a row has an effect on another one.
+XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows);
 /// Zeros for the derivatives of all outputs by all inputs, or memory if so many will be written.
 XGRAD_LAZY std::vector<Tensors> zero_blocks(
     Evaluation const& e, Problems const& problems, std::size_t written = 0);

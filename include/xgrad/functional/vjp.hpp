@@ -62,8 +62,8 @@ auto value_and_gradients(
     if constexpr (Of::fits) {
         constexpr bool is_real = sizeof...(V) != 0 || Of::returns_real,
                        fits = (std::same_as<structure<V>, structure<typename Of::Result>> && ...);
-        static_assert(is_real, "value_and_grad, and vjp without a vector v: the function must "
-                               "return a single tensor of real numbers");
+        static_assert(is_real, "grad, value_and_grad, and vjp without a vector v: the function "
+                               "must return a single tensor of real numbers");
         static_assert(fits,
             "vjp: v must have the structure and the scalar types of what the function returns");
         if constexpr (is_real && fits)
@@ -96,10 +96,11 @@ template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions co
 }
 /// f(inputs), a real scalar, and its gradients with respect to all inputs, in their structure.
 /// `inputs` is a Tensor or a std::tuple of tensors. The gradient for a complex input is df/dRe z +
-/// i df/dIm z.
+/// i df/dIm z. Messages begin with `name`.
 template <class F, class X>
-auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    return detail::value_and_gradients("value_and_grad", f, inputs, options);
+auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {},
+    std::string_view name = "value_and_grad") {
+    return detail::value_and_gradients(name, f, inputs, options);
 }
 
 /// Options of grad(f).
@@ -121,10 +122,11 @@ auto const& argument_at(All const& all, Given const& given) {
     if constexpr (at < sizeof...(positions)) return std::get<at>(given);
     else return std::get<I>(all);
 }
-/// value_and_grad() with respect to the inputs at these positions, or all of them.
+/// value_and_grad() with respect to the inputs at these positions, or all of them, under a name.
 template <std::size_t... positions, class F, class... X>
-auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
-    if constexpr (sizeof...(positions) == 0) return value_and_grad(f, inputs_of(x...), options);
+auto gradients_at(std::string_view name, F& f, TransformOptions const& options, X const&... x) {
+    if constexpr (sizeof...(positions) == 0)
+        return value_and_grad(f, inputs_of(x...), options, name);
     else {
         std::tuple<decltype(tensor_input(x))...> const all(tensor_input(x)...);
         auto const of_some = [&](auto const&... some)
@@ -137,7 +139,7 @@ auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
                 else return std::invoke(f, argument_at<I, positions...>(all, given)...);
             }(std::index_sequence_for<X...>());
         };
-        return value_and_grad(of_some, inputs_of(std::get<positions>(all)...), options);
+        return value_and_grad(of_some, inputs_of(std::get<positions>(all)...), options, name);
     }
 }
 
@@ -159,21 +161,21 @@ concept ReturnsComplex = requires(F& f, X const&... x) {
 /// again: grad(grad(f)). With positions, as in grad<1>(f) or grad<0, 2>(f), it is the gradient with
 /// respect to these inputs.
 template <std::size_t... positions, detail::TransformedFunction F> auto grad(F&& f) {
-    return
-        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-            X const&... x) { return detail::value_and_grad_at<positions...>(f, {}, x...).second; };
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))](
+               detail::TransformInput auto const&... x) { return grad<positions...>(f, x...); };
 }
 /// grad(f)(x...).
 template <std::size_t... positions, detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 0)
 auto grad(F&& f, X const&... x) {
-    return detail::value_and_grad_at<positions...>(f, {}, x...).second;
+    return detail::gradients_at<positions...>("grad", f, {}, x...).second;
 }
 /// grad(f) with options.
 template <std::size_t... positions, detail::TransformedFunction F>
 auto grad(F&& f, DerivativeOptions const& options) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f)), options]<detail::TransformInput... X>(
                X const&... x) {
+        TransformOptions const given{options.create_graph, options.strict};
         if constexpr (detail::ReturnsComplex<decltype(f), X...>) {
             constexpr bool is_one = sizeof...(positions) == 0 && sizeof...(X) == 1;
             static_assert(is_one && (detail::ComplexTensor<X> && ...),
@@ -184,29 +186,27 @@ auto grad(F&& f, DerivativeOptions const& options) {
                     "{.holomorphic = true} the result is its complex derivative");
             // the conjugate of the gradient of the real part
             auto const part = [&f](auto const& z) { return real(std::invoke(f, z)); };
-            auto const g =
-                detail::value_and_grad_at<>(part, {options.create_graph, options.strict}, x...)
-                    .second;
+            auto const g = detail::gradients_at<>("grad", part, given, x...).second;
             return std::remove_const_t<decltype(g)>(conj(g));
         } else {
             if (options.holomorphic)
                 detail::fail<TypeError>(
                     "grad: holomorphic is for a function that returns a complex number");
-            return detail::value_and_grad_at<positions...>(
-                f, {options.create_graph, options.strict}, x...)
-                .second;
+            return detail::gradients_at<positions...>("grad", f, given, x...).second;
         }
     };
 }
 /// value_and_grad() as a function of the inputs, or of those at some positions.
 template <std::size_t... positions, detail::TransformedFunction F> auto value_and_grad(F&& f) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) { return detail::value_and_grad_at<positions...>(f, {}, x...); };
+               X const&... x) {
+        return detail::gradients_at<positions...>("value_and_grad", f, {}, x...);
+    };
 }
 template <detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 1)
 auto value_and_grad(F&& f, X const&... x) {
-    return detail::value_and_grad_at<>(f, {}, x...);
+    return detail::gradients_at<>("value_and_grad", f, {}, x...);
 }
 /// vjp(f)(x...) is f(x...), and a function that computes v^T J from a v with the structure of that
 /// result, as often as it is called. The graph of f lives as long as that function.

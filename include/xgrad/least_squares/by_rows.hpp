@@ -117,7 +117,7 @@ auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options
                 In const like(x0);
                 auto const parameters = detail::erased(like);
                 auto const call = [&](detail::TensorSpan x) {
-                    return Of::run("least_squares", residual.function(),
+                    return Of::run("by_rows", residual.function(),
                         rows_of(detail::with_tensors(like, x)), {.create_graph = false},
                         [&](auto const& e, auto const&, Result const& out) {
                             detail::check_observations(out, residual.indices()[0]);

@@ -10,8 +10,7 @@
 
 namespace xgrad::detail {
 
-/// The rows of all tensors; throws ShapeError where their numbers differ.
-XGRAD_LAZY Problems rows_of(Evaluation const& e) {
+XGRAD_LAZY_BODY Problems rows_of(Evaluation const& e) {
     AnyTensor const* first = nullptr;
     for (TensorSpan const all : {e.inputs, e.outputs})
         for (std::size_t i = 0; i < all.size(); ++i) {
@@ -20,16 +19,17 @@ XGRAD_LAZY Problems rows_of(Evaluation const& e) {
                 fail<ShapeError>(e.transform,
                     ": The first axis of all inputs and outputs numbers the rows, but ",
                     all.data() == e.inputs.data() ? "input " : "output ", i, " has shape ",
-                    all[i].shape(), ", and input 0 ", first->shape());
+                    all[i].shape(), all[i].dim() ? ", and input 0 " : " and no axis",
+                    all[i].dim() ? Piece(first->shape()) : Piece(""));
         }
     return {true, first ? first->shape()[0] : 1};
 }
 
-/// Throws GraphError where a row has an effect on another one. A direction is a random vector that
+// A direction is a random vector that
 /// is 0 in half of the rows. Up to 70 rows are moved in half of the directions each, and no two in
 /// the same ones (Sperner, 1928): for each pair, one direction moves only the first row. Of more
 /// rows a random half is moved, and then the other half.
-XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows) {
+XGRAD_LAZY_BODY void check_rows(Evaluation const& e, Problems const& rows) {
     std::size_t const n = rows.count;
     if (n < 2) return;
     std::size_t const directions = n == 2 || n > 70 ? 2 : n <= 6 ? 4 : 8; // d: n <= d! / (d/2)!^2
@@ -71,7 +71,7 @@ XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows) {
                         if (!(std::abs(x) * static_cast<P>(1 - moves) > 0)) return;
                         fail<GraphError>(e.transform, ": Row ", row,
                             forward ? " depends" : " has an effect",
-                            " on other rows: with `rows`, each row is a problem of its own");
+                            " on other rows: each row is a problem of its own");
                     });
     }
 }

@@ -25,7 +25,7 @@ public:
     void linearize(Residuals const& at, double* gradient, double* norms) override {
         depth_ = rows_ ? at.values.size() / rows_ : 0;
         auto const blocks = jacobian_blocks(
-            {"least_squares", false, false, at.call.inputs, at.call.outputs}, {.rows = true})[0];
+            {"by_rows", false, false, at.call.inputs, at.call.outputs}, {.rows = true})[0];
         std::fill_n(gradient, numbers_, 0.);
         std::fill_n(norms, numbers_, 0.);
         for (std::size_t k = 0; k < parameters_.size(); ++k) {
