@@ -436,17 +436,36 @@ TEST_CASE("What has no solution says how far it was") {
         CHECK(has(thrown<xg::ConvergenceError>([&] { x.backward(b); }),
             "implicit: the linear system for a gradient is singular"));
     }
-    // rows that meet
+}
+
+TEST_CASE("rows that meet are found by each solver") {
+    D const x = xg::ones({3}), r({1., 2., 3.});
+    auto const apart = [](D const& y, D const& p) { return y - p; };
+    auto const mixed = [](D const& y, D const& p) { return y + flip(y, {0}) * 0.5 - p; };
+    auto const meet = [](std::string const& name, auto const& call) {
+        CHECK(has(thrown<xg::GraphError>(call), name + ": Row "));
+        CHECK(has(thrown<xg::GraphError>(call), "depends on other rows: each row is a problem"));
+    };
+    meet("root", [&] { xg::root(mixed, x, r, {.rows = true}); });
+    meet("fixed_point",
+        [&] { xg::fixed_point([](D const& y) { return cos(flip(y, {0})); }, x, {.rows = true}); });
+    meet("argmin", [&] {
+        xg::argmin([](D const& y, D const& p) { return square(y - p) + 0.1 * square(y(-1)); }, x, r,
+            {.rows = true});
+    });
+    meet("implicit", [&] { xg::implicit(mixed, {.rows = true})(xg::zeros({3}), leaf(x) * 0.); });
+    for (auto const* method : {"dense", "gmres", "lsmr"}) // of A = 1 - mean the blocks are singular
+        meet("linear_solve", [&] {
+            xg::linear_solve([](D const& y) { return y - mean(y); }, D({1., 0., -1.}),
+                {.linear = method, .rows = true});
+        });
+    CHECK(difference(xg::root(apart, x, r, {.rows = true}), {1., 2., 3.}) == "");
+    // beyond the start
     CHECK(has(thrown<xg::ConvergenceError>([&] {
-        xg::root([](D const& x, D const& r) { return x + flip(x, {0}) * 0.5 - r; }, xg::ones({3}),
-            D({1., 2., 3.}), {.rows = true});
+        xg::root([](D const& y, D const& p) { return y + flip(y, {0}) * y - p; }, xg::zeros({3}), r,
+            {.rows = true});
     }),
         "with .rows = true no row may depend on another one"));
-    CHECK(has(thrown<xg::GraphError>([&] {
-        xg::argmin([](D const& x, D const& r) { return square(x - r) + 0.1 * square(x(-1)); },
-            xg::ones({3}), D({1., 2., 3.}), {.rows = true});
-    }),
-        "depends on other rows: with `rows`, each row is a problem"));
 }
 
 TEST_CASE("Nothing that is not finite counts as a solution, and no unit is too small") {
@@ -456,9 +475,9 @@ TEST_CASE("Nothing that is not finite counts as a solution, and no unit is too s
     D const one({1.});
     has_none("root: no solution after 0 iterations: |F(x)| is 1e+300, where",
         [&] { xg::root([](D const& x) { return exp(x) - 1e300; }, one); });
-    has_none("root: no solution after 0 iterations: |F(x)| is nan",
+    has_none("root: |F(x)| is nan at the start",
         [&] { xg::root([](D const& x) { return x * x - 2.; }, D({NAN})); });
-    has_none("root: no solution after 0 iterations: |F(x)| is nan in row 1", [&] {
+    has_none("root: |F(x)| is nan in row 1 at the start", [&] {
         xg::root(
             [](D const& x) {
                 return x * x - D({2., NAN, 3.});
@@ -469,6 +488,10 @@ TEST_CASE("Nothing that is not finite counts as a solution, and no unit is too s
         xg::implicit([](D const& x, D const& p) { return p * exp(x); })(
             D({800.}), D({1.}, xg::requires_grad));
     });
+    has_none("root: |F(x)| is nan at the start",
+        [&] { xg::root([](D const& x) { return sqrt(x - 5.); }, one); });
+    has_none("fixed_point: |F(x)| is nan after 1 iterations",
+        [&] { xg::fixed_point([](D const& x) { return sqrt(x - 1.5); }, D({2.})); });
     // singular before it is solved
     has_none("root: no solution after 1 iterations: |F(x)| is 1, where 0 counts as 0, and the "
              "linear system for a Newton step is singular",
@@ -563,7 +586,11 @@ TEST_CASE("Wrong shapes are one sentence") {
         xg::root([](D const& x, D const& y) { return std::tuple(x, y); },
             std::tuple(D({1., 2.}), D({1.})), {.rows = true});
     }),
-        "root: with .rows = true the first axis of each tensor numbers the problems"));
+        "root: The first axis of all inputs and outputs numbers the rows, but input 1 has shape "
+        "[1], and input 0 [2]"));
+    CHECK(has(thrown<xg::ShapeError>(
+                  [] { xg::root([](D const& x) { return x * x - 2.; }, D(1.), {.rows = true}); }),
+        "but input 0 has shape [] and no axis"));
     CHECK(has(thrown<xg::Error>(
                   [] { xg::root([](D const& x) { return x; }, D({1.}), {.linear = "magic"}); }),
         "linear"));

@@ -31,17 +31,12 @@ struct RealParts {
 };
 
 XGRAD_LAZY_BODY RealParts::RealParts(std::string_view name, TensorSpan x, bool by_rows) {
+    if (by_rows) rows = rows_of({name, false, false, x}).count;
     for (auto const& t : x) {
-        if (by_rows && (t.dim() == 0 || t.shape()[0] != x[0].shape()[0]))
-            fail<ShapeError>(name,
-                ": with .rows = true the first axis of each tensor numbers the "
-                "problems, and so begins with the same number: the shapes are ",
-                x[0].shape(), " and ", t.shape());
         types.push_back(t.impl().type);
         shapes.push_back(t.shape());
         if (is_single(types.back()->dtype)) eps = std::numeric_limits<float>::epsilon();
     }
-    if (by_rows && !x.empty()) rows = x[0].shape()[0];
     for (std::size_t i = 0; i < x.size(); ++i) {
         counts.push_back(rows ? count_reals(x[i]) / rows : 0);
         size += counts.back();
@@ -111,6 +106,10 @@ public:
         LinearSystem a{name_, what, parts.rows, parts.size, parts.eps, forward, backward};
         if (transposed) std::swap(a.product, a.adjoint);
         return a;
+    }
+    /// Throws where rows meet.
+    void check_rows() const {
+        detail::check_rows({name_, false, false, x_, residual_}, {true, parts.rows});
     }
     /// |F| and |J s| of each row: see ImplicitOptions::tol.
     XGRAD_LAZY std::pair<Reals, Reals> distance(double x_scale);
@@ -211,10 +210,8 @@ XGRAD_LAZY_BODY void LocalResidual::check(ImplicitProblem const& p) {
     for (std::size_t r = 0; r < norm.size(); ++r)
         if (!std::isfinite(norm[r]) || !(norm[r] <= tol * scale[r]))
             fail<ConvergenceError>(p.name,
-                ": there is no derivative at a point that is no "
-                "solution: |F(x)| is ",
-                number_text(norm[r], {3}), in_row(r, parts.rows), ", where ",
-                number_text(tol * scale[r], {3}), " counts as 0");
+                ": there is no derivative at a point that is no solution: ",
+                size_text(norm[r], tol * scale[r], r, parts.rows));
 }
 
 XGRAD_LAZY_BODY Tensors LocalResidual::gradients(Tensors const& v) {
@@ -354,7 +351,7 @@ XGRAD_LAZY_BODY Tensors as_function_of(
     if (!recording()) return x;
     LocalResidual local(p, x, theta);
     if (local.outside().empty()) return x;
-    if (is_given) local.check(p);
+    if (is_given) local.check(p), local.check_rows();
     Ref<Node> const node(new ImplicitNode(std::move(p), x, theta, local.outside()));
     for (std::size_t i = 0; i < x.size(); ++i) {
         x[i].impl().grad_fn = node;

@@ -16,6 +16,12 @@ inline std::string in_row(std::size_t r, std::size_t rows) {
     return rows > 1 ? " in row " + std::to_string(r) : std::string();
 }
 
+/// Of a residual in a row: how large it is, and what counts as 0.
+inline std::string size_text(double norm, double tol, std::size_t r, std::size_t rows) {
+    return "|F(x)| is " + number_text(norm, {3}) + in_row(r, rows) +
+           (std::isfinite(norm) ? ", where " + number_text(tol, {3}) + " counts as 0" : "");
+}
+
 /// A x = b for a block diagonal A: `rows` blocks of `size` rows and columns.
 struct LinearSystem {
     using Product = std::function<Reals(Reals const&)>;

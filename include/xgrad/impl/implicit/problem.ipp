@@ -25,6 +25,7 @@ struct Search {
     }
     /// Compares the rows. Counts an iteration where one is no solution; throws after the last one.
     bool is_solution(LocalResidual& local) {
+        if (!std::exchange(are_rows_checked, true)) local.check_rows();
         std::tie(norm, scale) = local.distance(problem.options.x_scale);
         bool all = true;
         for (std::size_t r = 0; r < parts.rows; ++r) all &= is_solution(r);
@@ -46,9 +47,11 @@ struct Search {
             if (!is_solution(r) &&
                 (is_solution(worst) || norm[r] > norm[worst] || std::isnan(norm[r])))
                 worst = r;
-        fail<ConvergenceError>(problem.name, ": no solution after ", iterations - 1,
-            " iterations: |F(x)| is ", number_text(norm[worst], {3}), in_row(worst, parts.rows),
-            ", where ", number_text(tol * scale[worst], {3}), " counts as 0", reason);
+        std::string const after = " after " + std::to_string(iterations - 1) + " iterations",
+                          size = size_text(norm[worst], tol * scale[worst], worst, parts.rows);
+        if (std::isfinite(norm[worst]))
+            fail<ConvergenceError>(problem.name, ": no solution", after, ": ", size, reason);
+        fail<ConvergenceError>(problem.name, ": ", size, iterations == 1 ? " at the start" : after);
     }
     /// The solution of a linear system; where it has none, the search ends.
     Reals solved(LinearSystem const& a, Reals const& b, double min_tol) const {
@@ -92,6 +95,7 @@ struct Search {
     Reals x, norm = {}, scale = {};
     std::size_t max_iterations, iterations = 0;
     double tol;
+    bool are_rows_checked = false;
 };
 
 XGRAD_LAZY_BODY ImplicitProblem root_problem(std::string_view name, ImplicitProblem::Function f,
@@ -276,10 +280,11 @@ XGRAD_LAZY_BODY Tensors solve_system(
     Tensors all = b;
     append_tensors(all, theta);
     std::optional<LocalResidual> local;
-    auto const adjoint = [&](Reals const& v) {
-        if (!local) local.emplace(p, parts.unpack(zeros), all);
-        return local->adjoint(v);
+    auto const at_zero = [&]() -> LocalResidual& {
+        return local ? *local : local.emplace(p, parts.unpack(zeros), all);
     };
+    if (parts.rows > 1) at_zero().check_rows();
+    auto const adjoint = [&](Reals const& v) { return at_zero().adjoint(v); };
     LinearSystem const system{
         p.name, "the solution", parts.rows, parts.size, parts.eps, product, adjoint};
     auto const wanted = parts.pack(b);
