@@ -61,6 +61,20 @@ TEST_CASE("vmap of transforms") {
     })));
 }
 
+TEST_CASE("inputs() of an example, a tensor and a number") {
+    D const x = some({3, 3}).detach(), c = some({3}, 2.).detach();
+    auto const f = [](auto const& a, auto const& b) { return sum(sin(a) * b * b); };
+    auto const [a, b] = xg::vmap(
+        [&](auto const& each) { return xg::value_and_grad(f, xg::inputs(each, c)).second; })(x);
+    CHECK(near(a, D(cos(x) * c * c)));
+    CHECK(near(b, D(2. * sin(x) * c)));
+    auto const swapped = xg::vmap([&](auto const& each) {
+        return std::get<0>(xg::value_and_grad(f, xg::inputs(c, each * 2.)).second);
+    })(x);
+    CHECK(near(swapped, D(4. * cos(c) * x * x)));
+    CHECK(near(std::get<1>(xg::value_and_grad(f, xg::inputs(c, 3.)).second), D(sum(6. * sin(c)))));
+}
+
 TEST_CASE("jacobian and hessian take the examples as rows") {
     D const x = some({3, 3}).detach();
     auto const matrix = [](auto const& a) { return outer(vector(a), a) * sum(a); };

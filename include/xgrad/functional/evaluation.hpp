@@ -216,14 +216,19 @@ struct no_such_option_or_wrong_arguments {}; // compilers print its name
 
 } // namespace detail
 
+/// The inputs of a transform, or of grad(), each with its static type.
+template <detail::TransformInput... X> auto inputs(X const&... x) {
+    return std::tuple<decltype(detail::tensor_input(x))...>(detail::tensor_input(x)...);
+}
+
 // What fits no function of the name.
-detail::no_such_option_or_wrong_arguments grad(...) = delete;
+template <auto...> detail::no_such_option_or_wrong_arguments grad(...) = delete;
 detail::no_such_option_or_wrong_arguments hessian(...) = delete;
 detail::no_such_option_or_wrong_arguments hvp(...) = delete;
 detail::no_such_option_or_wrong_arguments jacobian(...) = delete;
 detail::no_such_option_or_wrong_arguments jvp(...) = delete;
 detail::no_such_option_or_wrong_arguments linearize(...) = delete;
-detail::no_such_option_or_wrong_arguments value_and_grad(...) = delete;
+template <auto...> detail::no_such_option_or_wrong_arguments value_and_grad(...) = delete;
 detail::no_such_option_or_wrong_arguments vhp(...) = delete;
 detail::no_such_option_or_wrong_arguments vjp(...) = delete;
 

@@ -134,9 +134,6 @@ XGRAD_LAZY void grad_into(AnyTensor* gradients, AnyTensor const& output,
 
 } // namespace detail
 
-/// The inputs of grad(), each with its static type.
-template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { return {x...}; }
-
 /// Gradients of an output with respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss,
 /// inputs(x, z));`
 template <Scalar Y, Scalar... T>
