@@ -34,9 +34,9 @@ public:
         static_assert(fits, "callback: it takes one argument, [](auto const& step) { ... }");
         if constexpr (fits) {
             using Y = std::remove_cvref_t<std::invoke_result_t<F&, Step const&>>;
-            static_assert(std::same_as<Y, bool> || !std::is_arithmetic_v<Y>,
+            static_assert(std::same_as<Y, bool> || std::is_void_v<Y>,
                 "callback: it returns nothing, or a bool, of which false ends the iteration");
-            if constexpr (std::is_arithmetic_v<Y>) call_ = std::move(f);
+            if constexpr (std::same_as<Y, bool>) call_ = std::move(f);
             else if (std::function<void(Step const&)> g = std::move(f))
                 call_ = [g](Step const& step) { return g(step), true; };
         }
