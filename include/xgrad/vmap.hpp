@@ -29,6 +29,7 @@ struct VmapOptions {
 };
 
 template <auto... in_axes, class F> auto vmap(F&& f, VmapOptions options = {});
+template <auto...> detail::no_such_option_or_wrong_arguments vmap(...) = delete;
 template <class F> auto looped(F&& f);
 
 namespace detail {

@@ -1,4 +1,4 @@
-// expect: no such option, or not f, x0, inputs\(a, b\), ImplicitOptions
+// expect: deleted function.*no_such_option_or_wrong_arguments.*argmin
 #include <xgrad/implicit.hpp>
 
 int main() {

@@ -1,4 +1,4 @@
-// expect: no such option, or not f, inputs\(a, b\), LeastSquaresOptions
+// expect: deleted function.*no_such_option_or_wrong_arguments.*least_squares
 #include <xgrad/least_squares.hpp>
 
 int main() {

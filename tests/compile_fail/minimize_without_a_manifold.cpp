@@ -1,4 +1,4 @@
-// expect: no such option, or not f, inputs\(x, y\), on\(M\(\)\), MinimizeOptions
+// expect: deleted function.*no_such_option_or_wrong_arguments.*minimize
 #include <xgrad/manifold.hpp>
 
 int main() {

@@ -143,9 +143,7 @@ auto root(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options
 template <class F, class X> auto root(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return root(std::forward<F>(f), x0, std::tuple<>(), options);
 }
-/// What fits no function above.
-template <detail::TransformedFunction F>
-int root(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b), ImplicitOptions
+detail::no_such_option_or_wrong_arguments root(...) = delete; // f, x0, inputs(a), options
 
 /// x with f(x, theta) = x, near x0, as a function of theta: by Anderson's acceleration of x = f(x).
 /// f returns the structure, shapes and scalar types of x.
@@ -161,9 +159,7 @@ template <class F, class X>
 auto fixed_point(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return fixed_point(std::forward<F>(f), x0, std::tuple<>(), options);
 }
-/// What fits no function above.
-template <detail::TransformedFunction F>
-int fixed_point(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b), ImplicitOptions
+detail::no_such_option_or_wrong_arguments fixed_point(...) = delete; // f, x0, inputs(a), options
 
 /// The x near x0 where f(x, theta), a real number, has its minimum, as a function of theta: by
 /// Newton's method with truncated conjugate gradients and a line search.
@@ -179,9 +175,7 @@ template <detail::TransformedFunction F, class X>
 auto argmin(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return argmin(std::forward<F>(f), x0, std::tuple<>(), options);
 }
-/// What fits no function above.
-template <detail::TransformedFunction F>
-int argmin(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b), ImplicitOptions
+detail::no_such_option_or_wrong_arguments argmin(...) = delete; // f, x0, inputs(a), options
 
 /// x with A(x, theta) = b, as a function of b and theta. The operator A is a function that is
 /// linear in x (over the reals is enough) and returns the structure, shapes and scalar types of b.
@@ -197,9 +191,7 @@ template <class A, class B>
 auto linear_solve(A&& a, B const& b, ImplicitOptions const& options = {}) {
     return linear_solve(std::forward<A>(a), b, std::tuple<>(), options);
 }
-/// What fits no function above.
-template <detail::TransformedFunction F>
-int linear_solve(F&&, ...) = delete; // no such option, or not f, b, inputs(a), ImplicitOptions
+detail::no_such_option_or_wrong_arguments linear_solve(...) = delete; // f, b, inputs(a), options
 
 /// implicit(F)(x, theta...) is x, the solution of F(x, theta...) = 0 that any program found, as a
 /// function of theta. In the place of x there may be a solver: then x is solver(theta...), which is
@@ -228,5 +220,6 @@ template <detail::TransformedFunction F> auto implicit(F&& residual, ImplicitOpt
         }
     };
 }
+detail::no_such_option_or_wrong_arguments implicit(...) = delete; // residual, options
 
 } // namespace xgrad

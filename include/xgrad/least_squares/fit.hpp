@@ -208,8 +208,6 @@ auto least_squares(
     F&& residual, std::initializer_list<double> x0, LeastSquaresOptions const& options = {}) {
     return least_squares(std::forward<F>(residual), Tensor<double>(x0), options);
 }
-/// What fits no function above.
-template <detail::TransformedFunction F>
-int least_squares(F&&, ...) = delete; // no such option, or not f, inputs(a, b), LeastSquaresOptions
+detail::no_such_option_or_wrong_arguments least_squares(...) = delete; // f, inputs(a), options
 
 } // namespace xgrad

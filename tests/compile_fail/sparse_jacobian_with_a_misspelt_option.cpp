@@ -1,0 +1,12 @@
+// expect: deleted function.*no_such_option_or_wrong_arguments.*sparse_jacobian
+#include <xgrad/sparse.hpp>
+
+int main() {
+    xgrad::Tensor<double> const x({1., 2.});
+    auto const f = [](auto const& y) { return y * y; };
+#ifdef MISTAKE
+    xgrad::sparse_jacobian(f, x, {.chek = true});
+#else
+    xgrad::sparse_jacobian(f, x, {.check = true});
+#endif
+}
