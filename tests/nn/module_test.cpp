@@ -1,6 +1,8 @@
 // Members of modules under their names; copies and moves; modes; printing.
+#include <xgrad/nn/activation_modules.hpp>
 #include <xgrad/nn/linear.hpp>
 #include <xgrad/nn/module_list.hpp>
+#include <xgrad/nn/sequential.hpp>
 
 #include <atomic>
 #include <optional>
@@ -173,7 +175,16 @@ TEST_CASE("a ModuleList is a list of values") {
     CHECK(list.size() == 3);
     auto copy = list;
     CHECK_FALSE(copy[2].w.is_same(list[2].w));
-    CHECK_THROWS_WITH_AS(list.at(3), "ModuleList: there is no module 3 of 3", xg::IndexError);
+    auto const* const told = "ModuleList: index 3 is out of range of 3 members";
+    CHECK_THROWS_WITH_AS(list.at(3), told, xg::IndexError);
+    CHECK_THROWS_WITH_AS(list[3], told, xg::IndexError);
+    CHECK_THROWS_WITH_AS(std::as_const(list)[3], told, xg::IndexError);
+    CHECK_THROWS_WITH_AS(nn::Sequential<double>(nn::Tanh{})[1],
+        "Sequential: index 1 is out of range of 1 members", xg::IndexError);
+    CHECK_THROWS_WITH_AS(nn::ParameterList<double>({D({1.})})[1],
+        "ParameterList: index 1 is out of range of 1 members", xg::IndexError);
+    CHECK_THROWS_WITH_AS(nn::ModuleDict<nn::Tanh>{}["relu"],
+        "ModuleDict: there is no module 'relu'", xg::IndexError);
 }
 
 namespace {

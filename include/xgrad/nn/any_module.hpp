@@ -135,7 +135,7 @@ protected:
 
     /// Appends a submodule on the heap, which this module owns.
     void own(std::string_view name, std::unique_ptr<AnyModule> module);
-    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    AnyModule& owned(std::size_t i) const { return *member(i).owned; }
     /// True if the owned module i has the same type as another module.
     bool has_type_of(std::size_t i, AnyModule const& other) const;
     /// Replaces all members by these owned modules, named "0", "1", ...
@@ -146,7 +146,7 @@ protected:
     /// Appends an owned persistent buffer.
     void own_buffer(std::string_view name, AnyTensor buffer);
     void clear_members() noexcept { members_.clear(), positions_.clear(); }
-    AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
+    AnyTensor const& owned_tensor(std::size_t i) const { return member(i).tensor; }
     /// Throws at the first call of a module if one of its members is a module but no Child.
     void check_members_once() const {
         if (!is_checked()) [[unlikely]]
@@ -172,6 +172,8 @@ private:
         Member& operator=(Member o) noexcept;
     };
 
+    /// Throws IndexError where it is not there.
+    Member const& member(std::size_t i) const;
     void take_hooks() noexcept;
     void leave_hooks() noexcept;
     bool is_checked() const noexcept { return checked_.load(std::memory_order_relaxed); }

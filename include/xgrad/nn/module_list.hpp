@@ -49,14 +49,10 @@ public:
     /// The number of modules.
     std::size_t size() const noexcept { return this->member_count(); }
     bool empty() const noexcept { return size() == 0; }
+    /// Module i; IndexError where it is not there.
     M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }
     M const& operator[](std::size_t i) const { return static_cast<M const&>(this->owned(i)); }
-    /// Module i; IndexError where it is not there.
-    M& at(std::size_t i) {
-        if (i >= size())
-            xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
-        return (*this)[i];
-    }
+    M& at(std::size_t i) { return (*this)[i]; }
     iterator begin() noexcept { return {*this, 0}; }
     iterator end() noexcept { return {*this, size()}; }
 
@@ -124,12 +120,7 @@ public:
     }
     std::size_t size() const noexcept { return this->member_count(); }
     /// Parameter i; IndexError where it is not there.
-    Tensor<T> operator[](std::size_t i) const {
-        if (i >= size())
-            xgrad::detail::fail<IndexError>(
-                "ParameterList: there is no parameter ", i, " of ", size());
-        return this->owned_tensor(i).template as<T>();
-    }
+    Tensor<T> operator[](std::size_t i) const { return this->owned_tensor(i).template as<T>(); }
     auto begin() const noexcept { return detail::IndexIterator(*this, 0); }
     auto end() const noexcept { return detail::IndexIterator(*this, size()); }
 };

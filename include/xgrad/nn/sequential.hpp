@@ -52,11 +52,7 @@ public:
         return *this;
     }
     std::size_t size() const noexcept { return this->member_count(); }
-    AnyModule& operator[](std::size_t i) {
-        if (i >= size())
-            xgrad::detail::fail<IndexError>("Sequential: there is no module ", i, " of ", size());
-        return this->owned(i);
-    }
+    AnyModule& operator[](std::size_t i) { return this->owned(i); }
 
     /// Module i as its type: net.at<nn::Linear<double>>(0); TypeError where it has another one.
     template <std::derived_from<AnyModule> M> M& at(std::size_t i) {

@@ -40,6 +40,12 @@ XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule&& o) {
     return *this;
 }
 
+XGRAD_FUNCTION auto AnyModule::member(std::size_t i) const -> Member const& {
+    if (i < members_.size()) return members_[i];
+    xgrad::detail::fail<IndexError>(
+        kind(), ": index ", i, " is out of range of ", members_.size(), " members");
+}
+
 XGRAD_FUNCTION bool AnyModule::has_type_of(std::size_t i, AnyModule const& other) const {
     AnyModule const& m = owned(i);
     return typeid(m) == typeid(other);
