@@ -358,6 +358,23 @@ TEST_CASE("starts: expressions, lists of numbers, and numbers") {
     CHECK(largest(xg::least_squares(rows, {1., 2.}).x - root) < 1e-6);
 }
 
+TEST_CASE("where no parameter can change, the message says so") {
+    D const x({1., 2.});
+    auto const f = [](D const& p) { return p * p - 9.; };
+    for (auto const* solver : {"qr", "cholesky", "cg"}) {
+        auto const fit = xg::least_squares(f, x, {.linear_solver = solver, .fixed = true});
+        CHECK(fit.success);
+        CHECK(fit.message == "converged: all parameters are fixed, or held by bounds");
+        CHECK(fit.nit == 0);
+        CHECK(fit.cost == 44.5);
+        CHECK(fit.optimality == 0.);
+        CHECK(largest(fit.x - x) == 0);
+        CHECK(largest(fit.grad - D({-16., -20.})) == 0);
+    }
+    auto const held = xg::least_squares(f, x, {.upper = x});
+    CHECK(held.message == "converged: all parameters are fixed, or held by bounds");
+}
+
 TEST_CASE("the gradient of fixed parameters is the slope of the cost") {
     D const t({0., 1., 2., 3.}), y({5.1, 3.2, 1.9, 1.3});
     auto const f = [&](D const& p) { return D(p(0) * exp(-p(1) * t) + p(2) - y); };

@@ -24,6 +24,7 @@ public:
         while (result_.message.empty()) {
             if (!std::isfinite(optimality_))
                 result_.message = "not converged: the derivative of the residual is not finite";
+            else if (numbers_.empty()) converged("all parameters are fixed, or held by bounds");
             else if (cosine_ <= options_.gtol)
                 converged((cg_ ? "the cosine between the residuals and J times the gradient, "
                                : "the largest cosine between the residuals and a column of J, ") +
