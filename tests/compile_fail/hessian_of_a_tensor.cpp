@@ -4,7 +4,7 @@
 int main() {
     xgrad::Tensor<double> const x({1., 2.});
 #ifdef MISTAKE
-    xgrad::hessian(x, x);
+    auto const h = xgrad::hessian(x, x);
 #else
     xgrad::hessian([&](auto const& y) { return sum(x * y * y); }, x);
 #endif

@@ -146,7 +146,8 @@ auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
                 [&](auto const& e, auto const& in, auto const& out) {
                     return detail::structured(detail::jacobian_blocks(e, options), in, out);
                 });
-    }
+        else return inputs; // was reported
+    } else return inputs;
 }
 
 template <detail::TransformedFunction F, detail::TransformInput... X>
@@ -194,7 +195,8 @@ auto hessian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
                     return detail::structured(
                         detail::jacobian_blocks(e.with_outputs(gradient), options, true), in, in);
                 });
-    }
+        else return inputs; // was reported
+    } else return inputs;
 }
 template <detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 1)
