@@ -74,25 +74,44 @@ template <class To, class X> XGRAD_INLINE To number_as(X const& x) {
     if constexpr (std::convertible_to<X, To> && !narrows) return To(x);
     else return WrongNumber<X>::report(), To();
 }
+/// The tangents of a result that are due to those of one argument, if d is the derivative by it. A
+/// tangent that is 0 contributes 0, even if d is infinite, where it is one `of_operand` of a
+/// kernel, or another one. It is no function of the operation: operations share it.
+template <class Y, class Value, bool of_operand, bool other, class W, std::size_t N, class D>
+XGRAD_INLINE Tangents<Value, N> pushed(Tangents<W, N> const& tangent, D const& d) {
+    auto const support = tangent.support();
+    return Tangents<Value, N>(support, [&](std::size_t i) XGRAD_LAMBDA_INLINE {
+        auto const& t = tangent[i];
+        Value const part = project<Y>(push(t, d));
+        if constexpr ((of_operand || other) && !is_unit<D>)
+            if (support.of_operand ? of_operand : other)
+                return Value(where(t == 0, zero_like(part), part));
+        return part;
+    });
+}
+
 /// Applies an operation to arguments of its signature, some of which are dual numbers of this type,
 /// up to their kinds.
-template <class Signature, class Argument> struct OnDuals;
-template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), Dual<V, N>> {
+template <class Signature, class Argument, class Indices = argument_indices<Signature>>
+struct OnDuals;
+template <class Y, class... L, class V, std::size_t N, std::size_t... I>
+struct OnDuals<Y(L...), Dual<V, N>, std::index_sequence<I...>> {
     using Value = of_kind<Y, V>;
     static constexpr bool of_numbers = Number<V>;
 
     /// The value; on batches with tangents it may differ by a rounding, as in any backward pass.
     template <class Op, class... X> XGRAD_INLINE static Value value(Op const& op, X const&... x) {
-        return compute(op, inner(x)...);
+        if constexpr ((is_dual<decltype(inner(x))> || ...)) return on_duals(op, inner(x)...);
+        else if constexpr (of_numbers) return OnNumbers<Y(L...), V>::value(op, inner(x)...);
+        else if constexpr (has_factor<Op> && N > 0) return divide(op, inner(x)...);
+        else return Value(op.value(inner(x)...));
     }
     /// The tangents of y. If `guarded`, an argument whose tangent is 0 contributes 0 even if its
     /// derivative is infinite: it may be constant. Of an `alone` operand a kernel knows it.
     template <bool guarded, bool alone = false, class Op, class... X>
     XGRAD_INLINE static Tangents<Value, N> tangent(Op const& op, Value const& y, X const&... x) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-            if constexpr (N > 0) return (nothing + ... + part<I, guarded, alone>(op, x, y, x...));
-            else return Tangents<Value, N>();
-        }(std::index_sequence_for<X...>{});
+        if constexpr (N > 0) return (nothing + ... + part<I, guarded, alone>(op, x, y, x...));
+        else return Tangents<Value, N>();
     }
     template <class Op, class... X> XGRAD_INLINE static auto result(Op const& op, X const&... x) {
         auto const y = value(op, x...);
@@ -114,41 +133,20 @@ private:
         if constexpr (is_tangent<X>) return x.value;
         else return x;
     }
-
-    template <class Op, class... X> XGRAD_INLINE static Value compute(Op const& op, X const&... x) {
-        if constexpr ((is_dual<X> || ...)) return on_duals(op, x...);
-        else if constexpr (!of_numbers) {
-            if constexpr (has_factor<Op> && N > 0) return divide(op, x...);
-            else return Value(op.value(x...));
-        } else return OnNumbers<Y(L...), V>::value(op, x...);
-    }
     template <class Op, class A, class D>
     XGRAD_INLINE static Value divide(Op const& op, A const& a, D const& b) {
         return a * op.factor(b);
     }
-    /// The contribution of argument I to the tangents.
-    template <std::size_t I, bool guarded, bool alone, class Op, class Xi, class... X>
-    XGRAD_INLINE static auto part(Op const& op, Xi const& xi, Value const& y, X const&... x) {
-        if constexpr (!is_tangent<Xi> || N == 0) return nothing;
-        else return part<I, guarded, alone>(op, xi.tangent, y, x...);
-    }
-    template <std::size_t I, bool guarded, bool alone, class Op, class W, class... X>
-    XGRAD_INLINE static Tangents<Value, N> part(
-        Op const& op, Tangents<W, N> const& tangent, Value const& y, X const&... x) {
-        if constexpr (of_numbers || (guarded && is_dual<V>)) {
-            return OnNumbers<Y(L...), V>::template part<I, guarded>(op, tangent, y, inner(x)...);
-        } else {
-            auto const d = op.partial(wrt<I>{}, y, inner(x)...);
-            auto const support = tangent.support();
-            return Tangents<Value, N>(support, [&](std::size_t i) XGRAD_LAMBDA_INLINE {
-                auto const& t = tangent[i];
-                Value const part = project<Y>(push(t, d));
-                if constexpr (guarded && !is_unit<std::remove_const_t<decltype(d)>>)
-                    if (support.of_operand ? !alone : !has_factor<Op>) // x / 0 itself is infinite
-                        return Value(where(t == 0, zero_like(part), part));
-                return part;
-            });
-        }
+    /// The contribution of argument J to the tangents.
+    template <std::size_t J, bool guarded, bool alone, class Op, class Xj, class... X>
+    XGRAD_INLINE static auto part(Op const& op, Xj const& xj, Value const& y, X const&... x) {
+        if constexpr (!is_tangent<Xj> || N == 0) return nothing;
+        else if constexpr (of_numbers || (guarded && is_dual<V>))
+            return OnNumbers<Y(L...), V>::template part<J, guarded>(op, xj.tangent, y, inner(x)...);
+        else // x / 0 itself is infinite
+            return pushed < Y, Value, guarded && !alone,
+                   guarded &&
+                       !has_factor < Op >> (xj.tangent, op.partial(wrt<J>{}, y, inner(x)...));
     }
 };
 

@@ -57,7 +57,7 @@ template <Number T> struct Constant {
 template <class X> struct OperandTraits {};
 template <Operand X> struct OperandTraits<X> {
     using type = X;
-    template <class Y> XGRAD_INLINE static Y&& make(Y&& x) { return std::forward<Y>(x); }
+    template <class Y> XGRAD_INLINE static Y&& make(Y&& x) { return static_cast<Y&&>(x); }
 };
 template <Number X> struct OperandTraits<X> {
     using type = Constant<X>;
@@ -91,7 +91,7 @@ template <class Indices, class... X> struct OperandTuple;
 template <std::size_t... I, class... X>
 struct OperandTuple<std::index_sequence<I...>, X...> : OperandAt<I, X>... {
     template <class... Y>
-    XGRAD_INLINE explicit OperandTuple(Y&&... y) : OperandAt<I, X>{std::forward<Y>(y)}... {}
+    XGRAD_INLINE explicit OperandTuple(Y&&... y) : OperandAt<I, X>{static_cast<Y&&>(y)}... {}
 };
 template <class... X> using Operands = OperandTuple<std::index_sequence_for<X...>, X...>;
 template <std::size_t I, class X> XGRAD_INLINE X const& get(OperandAt<I, X> const& o) {
@@ -145,7 +145,7 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     template <class... Y>
         requires(sizeof...(Y) == sizeof...(X))
     XGRAD_INLINE explicit Expression(Op o, Y&&... operands)
-        : op(std::move(o)), x(std::forward<Y>(operands)...) {}
+        : op(static_cast<Op&&>(o)), x(static_cast<Y&&>(operands)...) {}
 
     /// The broadcast shape of the operands; throws ShapeError where they do not broadcast.
     Shape shape() const {
@@ -261,8 +261,8 @@ XGRAD_INLINE auto express(Op op, X&&... x) {
         static_cast<void>(detail::ReportDiagnostic<Diagnostic>());
         if constexpr (!accepted<Diagnostic>) return detail::stand_in<Op>(x...);
         else
-            return Expression<Op, detail::operand_type<X>...>(std::move(op),
-                detail::OperandTraits<std::remove_cvref_t<X>>::make(std::forward<X>(x))...);
+            return Expression<Op, detail::operand_type<X>...>(static_cast<Op&&>(op),
+                detail::OperandTraits<std::remove_cvref_t<X>>::make(static_cast<X&&>(x))...);
     }
 }
 

@@ -40,7 +40,8 @@ template <std::size_t... I, class Op, class... X>
 struct FlatOperation<std::index_sequence<I...>, Op, X...> {
     using type = Expression<Op, flat_expression<X>...>;
     template <class Address> static type flatten(Expression<Op, X...> const& e, Address*& tensors) {
-        return type{e.op, FlatExpressionOf<X>::flatten(get<I>(e.x), tensors)...};
+        return type{e.op, FlatExpressionOf<X>::flatten(
+                              static_cast<OperandAt<I, X> const&>(e.x).operand, tensors)...};
     }
 };
 template <class Op, class... X>
@@ -70,8 +71,18 @@ template <class... X> consteval auto first_operands() {
     return first;
 }
 
+/// The indices of the operands of an operation, as a type.
+template <class X> struct OperandIndices : std::type_identity<std::index_sequence<>> {};
+template <class Op, class... X>
+struct OperandIndices<Expression<Op, X...>> : std::type_identity<std::index_sequence_for<X...>> {};
+template <class X> using operand_indices = typename OperandIndices<X>::type;
+
 /// A list of scalar types.
 template <Scalar... T> struct Scalars {};
+template <class List> struct ScalarIndices;
+template <class... T>
+struct ScalarIndices<Scalars<T...>> : std::type_identity<std::index_sequence_for<T...>> {};
+template <class List> using scalar_indices = typename ScalarIndices<List>::type;
 template <class... Lists> struct JoinedScalars {
     using type = Scalars<>;
 };

@@ -190,6 +190,10 @@ template <class Signature> struct ResultOf;
 template <class Y, class... X> struct ResultOf<Y(X...)> {
     using type = Y;
 };
+template <class Signature> struct ArgumentIndices;
+template <class Y, class... X>
+struct ArgumentIndices<Y(X...)> : std::type_identity<std::index_sequence_for<X...>> {};
+template <class Signature> using argument_indices = typename ArgumentIndices<Signature>::type;
 template <std::size_t I, class Signature> struct ArgumentOf;
 template <std::size_t I, class Y, class First, class... Rest>
 struct ArgumentOf<I, Y(First, Rest...)> : ArgumentOf<I - 1, Y(Rest...)> {};

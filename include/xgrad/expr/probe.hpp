@@ -75,13 +75,13 @@ template <class V, class W> Uses derivative_uses(wirtinger<V, W> d) {
     return derivative_uses(d.dz) | derivative_uses(d.dz_bar);
 }
 
-/// The values that partial(wrt<I>) of Op reads, for this signature.
-template <std::size_t I, class Op, class Y, class... X>
-Uses partial_uses(Op const& op, std::type_identity<Y(X...)>) {
-    return [&]<std::size_t... J>(std::index_sequence<J...>) {
+/// The values that partial(wrt<I>) of Op reads, for this signature, if there is that gradient.
+template <std::size_t I, bool has_gradient = true, class Op, class Y, class... X, std::size_t... J>
+Uses partial_uses(Op const& op, std::type_identity<Y(X...)>, std::index_sequence<J...>) {
+    if constexpr (!has_gradient) return 0;
+    else
         return derivative_uses(op.partial(
             wrt<I>{}, probe_of<Y>::of(uses_result), probe_of<X>::of(uses_argument(J))...));
-    }(std::index_sequence_for<X...>{});
 }
 
 /// Called by express() where an argument is a probe.

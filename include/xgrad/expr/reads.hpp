@@ -15,54 +15,51 @@ struct Reads {
     bool result = false;
 };
 
+/// The operands that a rule reads, of an operation whose operands begin at `starts` behind `first`.
+inline OperandMask operands_read(
+    Uses used, std::size_t const* starts, std::size_t count, std::size_t first, bool saves_result) {
+    OperandMask all = 0;
+    for (std::size_t i = 0; i < count; ++i)
+        if (used & uses_argument(i))
+            all |= operands_from(first + starts[i], starts[i + 1] - starts[i]);
+    return used & uses_result && !saves_result ? all | operands_from(first, starts[count]) : all;
+}
+
 /// Adds what the gradients read at and below a vertex whose first operand has the number `first`.
-/// `above` is what the gradients of its ancestors read; `saved` says that its own value is saved.
-template <class X> struct ReadsOf { // a scalar constant
-    static void add(X const&, std::size_t, OperandMask, bool, Reads&) {}
+/// `above` is what the gradients of its ancestors read. Where `may_save`, the value of the vertex
+/// is saved if the rules of its operation read it and nothing else.
+template <class X, class Indices = operand_indices<X>> struct ReadsOf;
+template <class T> struct ReadsOf<Constant<T>, std::index_sequence<>> {
+    static void add(Constant<T> const&, std::size_t, OperandMask, bool, Reads&) {}
 };
-template <class T> struct ReadsOf<Slot<T>> {
+template <class T> struct ReadsOf<Slot<T>, std::index_sequence<>> {
     static void add(Slot<T> const&, std::size_t first, OperandMask above, bool, Reads& reads) {
         reads.of[first] = above;
         reads.reached |= operands_from(first, 1);
     }
 };
-template <class Op, class... X> struct ReadsOf<Expression<Op, X...>> {
+template <class Op, class... X, std::size_t... J>
+struct ReadsOf<Expression<Op, X...>, std::index_sequence<J...>> {
     using E = Expression<Op, X...>;
-    static constexpr auto starts = first_operands<X...>();
-    template <std::size_t J> using operand = std::tuple_element_t<J, std::tuple<X...>>;
-    template <std::size_t J>
+    template <std::size_t I, class Xi>
     static constexpr bool has_gradient =
-        wants_gradient<operand<J>> && takes_gradients<typename E::kind> &&
-        takes_gradients<typename ArgumentOf<J, typename E::signature>::type>;
+        wants_gradient<Xi> && takes_gradients<typename E::kind> &&
+        takes_gradients<typename ArgumentOf<I, typename E::signature>::type>;
 
-    static Uses uses(E const& e) {
-        return [&]<std::size_t... J>(std::index_sequence<J...>) {
-            return (uses<J>(e) | ... | Uses{0});
-        }(std::index_sequence_for<X...>{});
-    }
-    static void add(E const& e, std::size_t first, OperandMask above, bool saved, Reads& reads) {
-        [&]<std::size_t... J>(std::index_sequence<J...>) {
-            (add_operand<J>(e, first, above, saved, reads), ...);
-        }(std::index_sequence_for<X...>{});
-    }
-
-private:
-    template <std::size_t J> static Uses uses(E const& e) {
-        if constexpr (has_gradient<J>)
-            return partial_uses<J>(e.op, std::type_identity<typename E::signature>{});
-        else return 0;
-    }
-    template <std::size_t J>
-    static void add_operand(
-        E const& e, std::size_t first, OperandMask above, bool saved, Reads& reads) {
-        if constexpr (has_gradient<J>) {
-            auto const used = uses<J>(e);
-            for (std::size_t i = 0; i < sizeof...(X); ++i)
-                if (used & uses_argument(i))
-                    above |= operands_from(first + starts[i], starts[i + 1] - starts[i]);
-            if (used & uses_result && !saved) above |= operands_from(first, E::operand_count);
-            ReadsOf<operand<J>>::add(get<J>(e.x), first + starts[J], above, false, reads);
-        }
+    static void add(E const& e, std::size_t first, OperandMask above, bool may_save, Reads& reads) {
+        static constexpr auto starts = first_operands<X...>();
+        std::type_identity<typename E::signature> const signature;
+        argument_indices<typename E::signature> const all;
+        Uses const uses[] = {partial_uses<J, has_gradient<J, X>>(e.op, signature, all)...};
+        bool const saves = may_save && (uses[J] | ...) == uses_result;
+        reads.result |= saves;
+        (static_cast<void>(
+             has_gradient<J, X> &&
+             (ReadsOf<X>::add(static_cast<OperandAt<J, X> const&>(e.x).operand, first + starts[J],
+                  above | operands_read(uses[J], starts.data(), sizeof...(X), first, saves), false,
+                  reads),
+                 true)),
+            ...);
     }
 };
 
@@ -72,9 +69,7 @@ private:
 template <class F> [[gnu::cold]] Reads reads_of(void const* expression, bool result_exists) {
     auto const& f = *static_cast<F const*>(expression);
     Reads reads;
-    if constexpr (has_operation<F>)
-        reads.result = result_exists && ReadsOf<F>::uses(f) == uses_result;
-    ReadsOf<F>::add(f, 0, 0, reads.result, reads);
+    ReadsOf<F>::add(f, 0, 0, result_exists, reads);
     return reads;
 }
 

@@ -1,6 +1,6 @@
 // The walk over a flattened expression. Data: Values<X, V>, a struct that mirrors the tree and has
 // the value at each vertex for one batch. V is a batch, or a dual number of a batch.
-// evaluate() fills Values from the operands to the root; backpropagate() walks from the root to the
+// Its evaluate() fills it from the operands to the root; backpropagate() walks from the root to the
 // operands and computes their gradients. Invariant: Values is filled in place and never copied, so
 // that compilers keep it in registers. Read next: fuse/kernel.hpp, the loop around both.
 #pragma once
@@ -51,26 +51,6 @@ struct SharedPartial<Expression<Op, X, Y>, V> {
 template <class E, class V>
 inline constexpr bool shares_partial = !std::same_as<typename SharedPartial<E, V>::type, NoPartial>;
 
-/// The values at all vertices of an expression, for one batch.
-template <class X, class V> struct Values {
-    value_at<X, V> y;
-};
-template <class Indices, class V, class... X> struct ValuesOf;
-template <std::size_t... I, class V, class... X>
-struct ValuesOf<std::index_sequence<I...>, V, X...> : OperandAt<I, Values<X, V>>... {};
-template <class Op, class... X, class V> struct Values<Expression<Op, X...>, V> {
-    value_at<Expression<Op, X...>, V> y;
-    ValuesOf<std::index_sequence_for<X...>, V, X...> x;
-    [[no_unique_address]] typename SharedPartial<Expression<Op, X...>, V>::type partial;
-};
-
-/// The value of operand I, promoted to the argument kind of the operation's signature.
-template <std::size_t I, class E, class V> XGRAD_INLINE auto argument(Values<E, V> const& v) {
-    auto const& y = get<I>(v.x).y;
-    return of_kind<typename ArgumentOf<I, typename E::signature>::type,
-        std::remove_cvref_t<decltype(y)>>(y);
-}
-
 /// True if an expression has expensive parts: these are not evaluated again for the next batch if
 /// all their operands are constant in the block.
 template <class X> inline constexpr bool has_invariant_parts = false;
@@ -84,125 +64,135 @@ template <class Op, class... X>
 inline constexpr bool is_expensive<Expression<Op, X...>> =
     is_transcendental<Op> || (is_expensive<X> || ...);
 
-template <class E, std::size_t At> XGRAD_INLINE bool covers(OperandMask mask) {
-    return E::operand_count > 0 &&
-           (mask & operand_range<At, E::operand_count>) == operand_range<At, E::operand_count>;
+/// True if all of at least one operand are in `mask`.
+XGRAD_INLINE bool covers(OperandMask mask, OperandMask operands) {
+    return operands && (mask & operands) == operands;
 }
 
-/// Writes the scalar constants to v once, before the first batch.
-template <class T, class V> XGRAD_INLINE void set_constants(Slot<T> const&, Values<Slot<T>, V>&) {}
-template <class T, class V>
-XGRAD_INLINE void set_constants(Constant<T> const& c, Values<Constant<T>, V>& v) {
-    if constexpr (std::same_as<T, bool>) v.y = simd::Batch<typename V::precision>(c.value()) != 0;
-    else v.y = c.value();
-}
-template <class Op, class... X, class V>
-XGRAD_INLINE void set_constants(Expression<Op, X...> const& e, Values<Expression<Op, X...>, V>& v) {
-    set_constants(e.x, v.x);
-}
-template <class V, std::size_t... I, class... X>
-XGRAD_INLINE void set_constants(OperandTuple<std::index_sequence<I...>, X...> const& x,
-    ValuesOf<std::index_sequence<I...>, V, X...>& v) {
-    (set_constants(get<I>(x), get<I>(v)), ...);
-}
+/// The values at all vertices of an expression, for one batch, and the walk over them. A function
+/// of Values knows the types and the numbers of the operands, so that a vertex takes few functions:
+/// without optimisation most of the compile time is that of functions.
+template <class X, class V, class Indices = operand_indices<X>> struct Values;
+template <class T, class V> struct Values<Slot<T>, V, std::index_sequence<>> {
+    value_at<Slot<T>, V> y;
 
-// evaluate() reads the batch of operand K by load.template operator()<T, K>(). `gradients`: the
-// pass computes gradients; its values may differ by a rounding. `invariant`: the operands that have
-// the same values as in the previous batch. `saved`: the value of the root is loaded instead of
-// computed.
+    XGRAD_INLINE void set_constants(Slot<T> const&) {}
+    template <std::size_t At, bool gradients, class Load>
+    XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, OperandMask, bool = false) {
+        y = load.template operator()<T, At>();
+    }
+    template <std::size_t At, class G, class Destination>
+    XGRAD_INLINE void backpropagate(
+        Slot<T> const&, G g, OperandMask, Destination& destination) const {
+        if constexpr (is_dual<V>) destination.template operator()<At>(tangent_of(g));
+        else destination.template operator()<At>(g);
+    }
+};
+template <class T, class V> struct Values<Constant<T>, V, std::index_sequence<>> {
+    value_at<Constant<T>, V> y;
 
-template <std::size_t At, bool gradients, class T, class V, class Load>
-XGRAD_INLINE void evaluate(
-    Slot<T> const&, Load const& load, Values<Slot<T>, V>& v, OperandMask, bool = false) {
-    v.y = load.template operator()<T, At>();
-}
-template <std::size_t At, bool gradients, class T, class V, class Load>
-XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, V>&, OperandMask) {}
-template <std::size_t At, bool gradients, class Op, class... X, class V, class Load>
-XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
-    Values<Expression<Op, X...>, V>& v, OperandMask invariant, bool saved = false) {
-    if constexpr (is_transcendental<Op>)
-        if (!saved && covers<Expression<Op, X...>, At>(invariant)) [[unlikely]]
-            return;
-    evaluate_at<At, gradients>(e, load, v, invariant, saved, std::index_sequence_for<X...>{});
-}
-template <std::size_t At, bool gradients, class Op, class... X, class V, class Load,
-    std::size_t... I>
-XGRAD_INLINE void evaluate_at(Expression<Op, X...> const& e, Load const& load,
-    Values<Expression<Op, X...>, V>& v, OperandMask invariant, bool saved,
-    std::index_sequence<I...>) {
+    XGRAD_INLINE void set_constants(Constant<T> const& c) {
+        if constexpr (std::same_as<T, bool>) y = simd::Batch<typename V::precision>(c.value()) != 0;
+        else y = c.value();
+    }
+    template <std::size_t At, bool gradients, class Load>
+    XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, OperandMask) {}
+};
+template <class Op, class... X, class V, std::size_t... I>
+struct Values<Expression<Op, X...>, V, std::index_sequence<I...>> : OperandAt<I, Values<X, V>>... {
     using E = Expression<Op, X...>;
-    using P = typename V::precision;
-    constexpr auto first = first_operands<X...>();
-    (evaluate<At + first[I], gradients>(get<I>(e.x), load, get<I>(v.x), invariant), ...);
-    if constexpr (is_dual<V>) {
-        using On = OnDuals<typename E::signature, V>;
-        auto const y = saved ? load.template saved_result<E>() : On::value(e.op, argument<I>(v)...);
-        if constexpr (wants_gradient<E>) {
-            constexpr bool alone = (std::size_t{wants_gradient<X>} + ...) == 1;
-            v.y.value = y;
-            v.y.tangent = On::template tangent<!alone>(e.op, y, argument<I>(v)...);
-            if (alone && has_poles<Op, std::index_sequence<I...>> &&
-                !load.moves(operand_range<At, E::operand_count>))
-                v.y.tangent = 0; // even where the derivative is infinite
-        } else v.y = y;
-    } else if constexpr (gradients && has_factor<Op>) {
-        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(invariant)) [[likely]]
-            v.partial = e.op.factor(argument<1>(v));
-        v.y = argument<0>(v) * v.partial;
-    } else if constexpr (gradients && has_partials<Op>) {
-        v.y = e.op.value_and_partials(v.partial, argument<I>(v)...);
-    } else if constexpr (gradients && shares_partial<E, V>) {
-        auto const [y, partial] = e.op.value_and_partial(argument<I>(v)...);
-        v.y = y;
-        v.partial = partial;
-    } else if (saved) v.y = load.template saved_result<E>();
-    else v.y = batch_for<typename E::kind, P>(e.op.value(argument<I>(v)...));
-}
+    value_at<E, V> y;
+    [[no_unique_address]] typename SharedPartial<E, V>::type partial;
 
-/// The derivative of a vertex with respect to its argument I.
-template <std::size_t I, class Op, class... X, class V, std::size_t... J>
-XGRAD_INLINE auto partial_at(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, V> const& v, std::index_sequence<J...>) {
-    if constexpr (!shares_partial<Expression<Op, X...>, V>)
-        return e.op.partial(wrt<I>{}, v.y, argument<J>(v)...);
-    else if constexpr (has_partials<Op>) return v.partial.template at<I>();
-    else if constexpr (I == 0) return v.partial;
-    else return e.op.partial(wrt<I>{}, v.y, argument<J>(v)..., v.partial);
-}
+    /// Writes the scalar constants once, before the first batch.
+    XGRAD_INLINE void set_constants(E const& e) {
+        (At<I, X>::operand.set_constants(static_cast<OperandAt<I, X> const&>(e.x).operand), ...);
+    }
 
-/// Applies the chain rule from the root to the operands. g is the gradient of the root's value.
-/// destination.template operator()<K>() receives the gradient of operand K, or its tangent.
-template <std::size_t At, class T, class V, class G, class Destination>
-XGRAD_INLINE void backpropagate(
-    Slot<T> const&, Values<Slot<T>, V> const&, G g, OperandMask, Destination& destination) {
-    if constexpr (is_dual<V>) destination.template operator()<At>(tangent_of(g));
-    else destination.template operator()<At>(g);
-}
-template <std::size_t At, class Op, class... X, class V, class G, class Destination>
-XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, V> const& v, G g, OperandMask wanted, Destination& destination) {
-    backpropagate_all<At>(e, v, g, wanted, destination, std::index_sequence_for<X...>{});
-}
-template <std::size_t At, class Op, class... X, class V, class G, class Destination,
-    std::size_t... I>
-XGRAD_INLINE void backpropagate_all(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, V> const& v, G g, OperandMask wanted, Destination& destination,
-    std::index_sequence<I...> all) {
-    constexpr auto first = first_operands<X...>();
-    (backpropagate_to<I, At + first[I]>(e, v, g, wanted, destination, all), ...);
-}
-/// The part of operand I, whose first tensor has the number At.
-template <std::size_t I, std::size_t At, class Op, class... X, class V, class G, class Destination,
-    class Indices>
-XGRAD_INLINE void backpropagate_to(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, V> const& v, G g, OperandMask wanted, Destination& destination,
-    Indices all) {
-    using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-    if constexpr (wants_gradient<Xi>)
-        if (wanted & operand_range<At, Xi::operand_count>)
-            backpropagate<At>(get<I>(e.x), get<I>(v.x),
-                project<typename Xi::kind>(pull(g, partial_at<I>(e, v, all))), wanted, destination);
-}
+    /// Computes the values from the operands to the root. load.template operator()<T, K>() gives
+    /// the batch of operand K. `gradients`: the pass computes gradients; its values may differ by a
+    /// rounding. `invariant`: the operands that have the same values as in the previous batch.
+    /// `saved`: the value of the root is loaded instead of computed.
+    template <std::size_t from, bool gradients, class Load>
+    XGRAD_INLINE void evaluate(
+        E const& e, Load const& load, OperandMask invariant, bool saved = false) {
+        constexpr auto first = first_operands<X...>();
+        if constexpr (is_transcendental<Op>)
+            if (!saved && covers(invariant, operand_range<from, E::operand_count>)) [[unlikely]]
+                return;
+        (At<I, X>::operand.template evaluate<from + first[I], gradients>(
+             static_cast<OperandAt<I, X> const&>(e.x).operand, load, invariant),
+            ...);
+        if constexpr (is_dual<V>) {
+            using On = OnDuals<typename E::signature, V>;
+            auto const value = saved ? load.template saved_result<typename E::scalar>()
+                                     : On::value(e.op, Argument<I, X>(At<I, X>::operand.y)...);
+            if constexpr (wants_gradient<E>) {
+                constexpr bool alone = (std::size_t{wants_gradient<X>} + ...) == 1;
+                y.value = value;
+                y.tangent = On::template tangent<!alone>(
+                    e.op, value, Argument<I, X>(At<I, X>::operand.y)...);
+                if (alone && has_poles<Op, std::index_sequence<I...>> &&
+                    !load.moves(operand_range<from, E::operand_count>))
+                    y.tangent = 0; // even where the derivative is infinite
+            } else y = value;
+        } else if constexpr (gradients && has_factor<Op>) {
+            using A = std::tuple_element_t<0, std::tuple<X...>>;
+            using B = std::tuple_element_t<1, std::tuple<X...>>;
+            if (!covers(invariant, operand_range<from + first[1], B::operand_count>)) [[likely]]
+                partial = e.op.factor(Argument<1, B>(At<1, B>::operand.y));
+            y = Argument<0, A>(At<0, A>::operand.y) * partial;
+        } else if constexpr (gradients && has_partials<Op>) {
+            y = e.op.value_and_partials(partial, Argument<I, X>(At<I, X>::operand.y)...);
+        } else if constexpr (gradients && shares_partial<E, V>) {
+            auto const [value, derivative] =
+                e.op.value_and_partial(Argument<I, X>(At<I, X>::operand.y)...);
+            y = value;
+            partial = derivative;
+        } else if (saved) y = load.template saved_result<typename E::scalar>();
+        else y = value_at<E, V>(e.op.value(Argument<I, X>(At<I, X>::operand.y)...));
+    }
+
+    /// Applies the chain rule from the root to the operands. g is the gradient of the root's value.
+    /// destination.template operator()<K>() receives the gradient of operand K, or its tangent.
+    template <std::size_t from, class G, class Destination>
+    XGRAD_INLINE void backpropagate(
+        E const& e, G g, OperandMask wanted, Destination& destination) const {
+        constexpr auto first = first_operands<X...>();
+        (backpropagate_to<I, from + first[I], X>(e, g, wanted, destination), ...);
+    }
+
+private:
+    template <std::size_t J, class Xj> using At = OperandAt<J, Values<Xj, V>>;
+    /// The value of operand J, promoted to the argument kind of the operation's signature.
+    template <std::size_t J, class Xj>
+    using Argument = of_kind<typename ArgumentOf<J, typename E::signature>::type, value_at<Xj, V>>;
+
+    /// The part of operand J, whose first tensor has the number `from`.
+    template <std::size_t J, std::size_t from, class Xj, class G, class Destination>
+    XGRAD_INLINE void backpropagate_to(
+        E const& e, G g, OperandMask wanted, Destination& destination) const {
+        if constexpr (wants_gradient<Xj>)
+            if (wanted & operand_range<from, Xj::operand_count>) {
+                auto const& x = At<J, Xj>::operand;
+                auto const& of = static_cast<OperandAt<J, Xj> const&>(e.x).operand;
+                using K = typename Xj::kind;
+                if constexpr (shares_partial<E, V>)
+                    x.template backpropagate<from>(
+                        of, project<K>(pull(g, shared_partial<J>(e))), wanted, destination);
+                else
+                    x.template backpropagate<from>(of,
+                        project<K>(pull(
+                            g, e.op.partial(wrt<J>{}, y, Argument<I, X>(At<I, X>::operand.y)...))),
+                        wanted, destination);
+            }
+    }
+    /// The derivative with respect to operand J, where evaluate() found a part of it.
+    template <std::size_t J> XGRAD_INLINE auto shared_partial(E const& e) const {
+        if constexpr (has_partials<Op>) return partial.template at<J>();
+        else if constexpr (J == 0) return partial;
+        else return e.op.partial(wrt<J>{}, y, Argument<I, X>(At<I, X>::operand.y)..., partial);
+    }
+};
 
 } // namespace xgrad::detail

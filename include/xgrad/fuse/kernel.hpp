@@ -76,7 +76,7 @@ using Kernel = void (*)(KernelBlock&);
 /// take it are instantiated once for all kernels.
 template <class V> struct BatchLoader {
     void* const* at;
-    std::size_t tangents; // the index of the first tangent
+    KernelLayout layout;
     OperandMask moving;
     std::size_t i;
 
@@ -84,12 +84,11 @@ template <class V> struct BatchLoader {
         auto const value = load_batch<T, typename V::precision>(at[K], i);
         if constexpr (is_dual<V> && Differentiable<T>)
             return Dual<std::remove_const_t<decltype(value)>>{
-                value, load_batch<T, typename V::precision>(at[tangents + K], i)};
+                value, load_batch<T, typename V::precision>(at[layout.tangents() + K], i)};
         else return value;
     }
-    template <class F> XGRAD_INLINE auto saved_result() const {
-        return load_batch<typename F::scalar, typename V::precision>(
-            at[KernelLayout{F::operand_count}.saved_result()], i);
+    template <class T> XGRAD_INLINE auto saved_result() const {
+        return load_batch<T, typename V::precision>(at[layout.saved_result()], i);
     }
     XGRAD_INLINE bool moves(OperandMask operands) const { return moving & operands; }
 };
@@ -107,15 +106,17 @@ struct GradientsAt<std::index_sequence<K...>, P, T...> : OperandAt<K, gradient_b
 /// Where the gradients of operands of these scalar types go. The branches on it never change within
 /// a block: they are predicted, and cost less than the code of one kernel for each combination.
 /// Of so many batches at once, whose first elements have the indices i.
-template <class P, std::size_t batches, class Operands> struct GradientDestinations;
-template <class P, std::size_t batches, class... T>
-struct GradientDestinations<P, batches, Scalars<T...>> {
+template <class P, std::size_t batches, class Operands, class Indices = scalar_indices<Operands>>
+struct GradientDestinations;
+template <class P, std::size_t batches, class... T, std::size_t... I>
+struct GradientDestinations<P, batches, Scalars<T...>, std::index_sequence<I...>> {
     static constexpr std::size_t count = sizeof...(T);
     /// Gradients of one tensor are added in registers, which takes a branch for each two operands.
     /// Those of more operands are added in memory.
     static constexpr bool merges = count <= 8;
-    using Gradients = GradientsAt<std::index_sequence_for<T...>, P, T...>;
+    using Gradients = GradientsAt<std::index_sequence<I...>, P, T...>;
     template <std::size_t K> using scalar = std::tuple_element_t<K, std::tuple<T...>>;
+    template <std::size_t K> using At = OperandAt<K, gradient_batch<scalar<K>, P>>;
 
     void* to[count];           // a local copy: no store can alias it
     std::uint8_t route[count]; // K: stored; an earlier operand: added to the gradient of that
@@ -139,52 +140,41 @@ struct GradientDestinations<P, batches, Scalars<T...>> {
             }
     }
     XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
-        write(g, i, std::index_sequence_for<T...>{});
+        if constexpr (!merges) return ((change<I>(g, i), write<I>(g, i)), ...);
+        if (changes) [[unlikely]]
+            (change<I>(g, i), ...);
+        // From the last operand to the first: a gradient is complete when it is stored.
+        (write<count - 1 - I>(g, i), ...);
     }
 
 private:
-    template <std::size_t... K>
-    XGRAD_INLINE void write(
-        Gradients (&g)[batches], std::size_t const (&i)[batches], std::index_sequence<K...>) const {
-        if constexpr (!merges) return ((change<K>(g, i), write<K, 0>(g, i)), ...);
-        if (changes) [[unlikely]]
-            (change<K>(g, i), ...);
-        // From the last operand to the first: a gradient is complete when it is stored.
-        (write<count - 1 - K, count - 1 - K>(g, i), ...);
-    }
-    template <std::size_t K>
-    XGRAD_INLINE void change(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
-        if constexpr (Differentiable<scalar<K>>) {
-            change<K>(get<K>(g[0]), i[0]);
-            if constexpr (batches > 1) change<K>(get<K>(g[1]), i[1]);
-        }
-    }
     /// Multiplies a gradient, and adds what its destination has.
     template <std::size_t K>
-    XGRAD_INLINE void change(gradient_batch<scalar<K>, P>& g, std::size_t i) const {
-        g = g * factor;
-        if (added_to >> K & 1) g = g + gradient_batch<scalar<K>, P>::load(place<K>(i));
+    XGRAD_INLINE void change(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
+        if constexpr (Differentiable<scalar<K>>)
+#pragma GCC unroll 2
+            for (std::size_t b = 0; b < batches; ++b) {
+                auto& of = g[b].At<K>::operand;
+                of = of * factor;
+                if (added_to >> K & 1) of = of + gradient_batch<scalar<K>, P>::load(place<K>(i[b]));
+            }
     }
-    /// Stores the gradient of operand K, or adds it to that of one of the `earlier` operands. The
-    /// first batch is stored last: where there is one only, both have its index.
-    template <std::size_t K, std::size_t earlier>
+    /// Stores the gradient of operand K, or adds it to that of an earlier operand. The first batch
+    /// is stored last: where there is one only, both have its index.
+    template <std::size_t K>
     XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
         if constexpr (Differentiable<scalar<K>>) {
             if (route[K] == K) {
-                if constexpr (batches > 1) get<K>(g[1]).store(place<K>(i[1]));
-                get<K>(g[0]).store(place<K>(i[0]));
-            } else merge<K>(g, std::make_index_sequence<earlier>{});
+                if constexpr (batches > 1) g[1].At<K>::operand.store(place<K>(i[1]));
+                g[0].At<K>::operand.store(place<K>(i[0]));
+            } else if constexpr (merges && K > 0) static_cast<void>((merge<I, K>(g) || ...));
         }
     }
-    template <std::size_t K, std::size_t... J>
-    XGRAD_INLINE void merge(Gradients (&g)[batches], std::index_sequence<J...>) const {
-        static_cast<void>((merge<J, K>(g) || ...));
-    }
     template <std::size_t J, std::size_t K> XGRAD_INLINE bool merge(Gradients (&g)[batches]) const {
-        if constexpr (std::same_as<scalar<J>, scalar<K>>)
+        if constexpr (J < K && std::same_as<scalar<J>, scalar<K>>)
             if (route[K] == J) {
-                get<J>(g[0]) = get<J>(g[0]) + get<K>(g[0]);
-                if constexpr (batches > 1) get<J>(g[1]) = get<J>(g[1]) + get<K>(g[1]);
+#pragma GCC unroll 2
+                for (auto& of : g) of.At<J>::operand = of.At<J>::operand + of.At<K>::operand;
                 return true;
             }
         return false;
@@ -253,30 +243,30 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void run_block(KernelBlock& block) {
     if constexpr (gradients && !sums) saved = at[layout.saved_result()];
     OperandMask invariant = 0; // the operands that have the values of the previous batch
     Values<F, V> v[batches] = {};
-    for (auto& values : v) set_constants(f, values);
+    for (auto& values : v) values.set_constants(f);
     for (std::size_t i = 0; i < n;) {
         std::size_t const stop = sums ? std::min(n, i + summed_batches * width) : n;
         simd::Batch<P> sum[batches] = {};
         for (; i < stop; i += batches * width) {
             [[maybe_unused]] typename Destinations::Gradients g[batches] = {};
-            BatchLoader<V> load{at, layout.tangents(), moving, i};
+            BatchLoader<V> load{at, layout, moving, i};
             std::size_t index[batches] = {i};
-            evaluate<0, gradients>(f, load, v[0], invariant, saved);
+            v[0].template evaluate<0, gradients>(f, load, invariant, saved);
             if constexpr (sums) {
                 // A gradient of 1 is a constant: compilers drop products with it.
-                backpropagate<0>(f, v[0], simd::Batch<P>(1), ~OperandMask{0}, g[0]);
+                v[0].template backpropagate<0>(f, simd::Batch<P>(1), ~OperandMask{0}, g[0]);
                 sum[0] = sum[0] + v[0].y;
                 if constexpr (batches > 1)
                     if (index[1] = i, i + width < stop) {
                         index[1] = load.i = i + width;
-                        evaluate<0, gradients>(f, load, v[1], invariant);
-                        backpropagate<0>(f, v[1], simd::Batch<P>(1), ~OperandMask{0}, g[1]);
+                        v[1].template evaluate<0, gradients>(f, load, invariant);
+                        v[1].template backpropagate<0>(f, simd::Batch<P>(1), ~OperandMask{0}, g[1]);
                         sum[1] = sum[1] + v[1].y;
                     }
             } else if constexpr (gradients)
                 if (!is_dual<V> || wanted)
-                    backpropagate<0>(
-                        f, v[0], load_batch<Y, P>(at[layout.grad_output()], i), wanted, g[0]);
+                    v[0].template backpropagate<0>(
+                        f, load_batch<Y, P>(at[layout.grad_output()], i), wanted, g[0]);
             if constexpr (has_invariants)
                 invariant = optimisation_barrier(constant); // stops loop unswitching
             if constexpr (pass == Pass::value)

@@ -223,7 +223,7 @@ private:
         AnyTensor result;
         if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
         std::vector<AnyTensor> gradients(of_.next_edges().size());
-        table.traced(of_, operands.data(), result, gradient, gradients);
+        traced_pass(*table.traced, of_, operands.data(), result, gradient, gradients);
         auto const found = graph.gradients(gradients, tangents);
         // gradients of operands that the first pass does not read are undefined and have no edge
         std::size_t input = 0, edge = 0;

@@ -88,7 +88,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
     if constexpr (kind_rank<kind_of<S>> <= kind_rank<kind_of<T>>) {
         FlattenedExpression<E> flat(e);
         auto const& table = flat.table;
-        BoundOperands in(table, flat.object(), flat.operands, true, operation);
+        BoundOperands in(table, flat.object, flat.operands, true, operation);
         bool const recorded = in.plan && Differentiable<T>;
         check_in_place(t, operation, recorded);
         if constexpr (watches_handles) check_shared_write(t, operation);
@@ -98,7 +98,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
             if (std::same_as<typename decltype(flat)::F::operation, Copy> && t.is_view())
                 flat.operands[0] =
                     &old.overwritten(t); // CopySlices erases the gradient of the old values
-            in = BoundOperands(table, flat.object(), flat.operands, true);
+            in = BoundOperands(table, flat.object, flat.operands, true);
         }
         Array<T> const& out = t.array_of();
         if (!(in.space() == out.shape))
@@ -108,7 +108,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
         bool const use_temporary = !std::same_as<S, T> || needs_temporary(out, table, in.arrays) ||
                                    (recorded && in.plan && in.plan->reads.result);
         if (use_temporary) {
-            Tensor<S> const values(record_flat(table, flat.object(), flat.operands).handle());
+            Tensor<S> const values(record_flat(table, flat.object, flat.operands).handle());
             Tensor<T> const converted = cast<T>(values);
             std::optional<NewGradFn> new_grad_fn;
             if (recorded) new_grad_fn.emplace(t, gradient_edge(converted));
@@ -119,10 +119,10 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
             if constexpr (Differentiable<T>)
                 if (recorded) {
                     Edge written; // to nothing, where a part of t is overwritten with numbers
-                    if (in.plan) written = fused_edge(flat.object(), flat.operands, in, t);
+                    if (in.plan) written = fused_edge(flat.object, flat.operands, in, t);
                     new_grad_fn.emplace(t, std::move(written));
                 }
-            KernelCall call(table.kernels, flat.object(), Pass::value, out.shape, out.numel);
+            KernelCall call(table.kernels, flat.object, Pass::value, out.shape, out.numel);
             call.bind_operands(in.arrays, in.contiguous);
             call.bind(call.layout.result(), out);
             call.run();

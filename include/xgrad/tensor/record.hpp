@@ -15,10 +15,9 @@
 
 namespace xgrad::detail {
 
-// Defined in traced.hpp.
-template <class F>
-void traced_pass_of(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
-    AnyTensor const& gradient, std::span<AnyTensor> results);
+template <class F> struct TracedExpressionOf {
+    static TracedExpression const value; // defined in traced.hpp
+};
 
 template <class Operands> inline constexpr int type_infos = 0;
 template <class... T>
@@ -40,7 +39,7 @@ template <class F> struct RecordTableOf {
             t.plans = &plans;
             t.reads = &reads_of<F>;
 #if XGRAD_HIGHER_ORDER
-            t.traced = &traced_pass_of<F>;
+            t.traced = &TracedExpressionOf<F>::value;
 #endif
         }
         return t;
@@ -73,22 +72,18 @@ template <class E> struct FlattenedExpression {
 
     /// The expression as kernels take it. The barrier is for g++ 12, which suspects expressions
     /// without constants of being uninitialised: they are padding.
-    void const* object() const {
-        return optimisation_barrier(static_cast<void const*>(&expression));
-    }
+    void const* const object;
 
-    explicit FlattenedExpression(E const& e) : FlattenedExpression(e, operands) {}
-
-private:
-    FlattenedExpression(E const& e, AnyTensor const** next)
-        : expression(FlatExpressionOf<E>::flatten(e, next)) {}
+    explicit FlattenedExpression(E const& e, AnyTensor const** next = nullptr)
+        : expression(FlatExpressionOf<E>::flatten(e, next = operands)),
+          object(optimisation_barrier(static_cast<void const*>(&expression))) {}
+    FlattenedExpression(FlattenedExpression const&) = delete;
 };
 
 /// Evaluates an expression in one pass and records it.
 template <class E> Tensor<typename E::scalar> record(E const& e) {
     FlattenedExpression<E> const flat(e);
-    return Tensor<typename E::scalar>(
-        record_flat(flat.table, flat.object(), flat.operands).handle());
+    return Tensor<typename E::scalar>(record_flat(flat.table, flat.object, flat.operands).handle());
 }
 
 } // namespace xgrad::detail

@@ -13,6 +13,7 @@ namespace xgrad::detail {
 class FusedNode;
 struct OperandPlan;
 struct SumOver;
+struct TracedExpression;
 
 /// What recording needs to know of a flattened expression.
 struct RecordTable {
@@ -28,8 +29,7 @@ struct RecordTable {
     Reads (*reads)(void const* expression, bool result_exists) = nullptr;
     // Gradients as recorded operations, for derivatives of third and higher order; see traced.hpp.
     // Null without XGRAD_HIGHER_ORDER.
-    void (*traced)(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
-        AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
+    TracedExpression const* traced = nullptr;
 
     void copy_expression(void* to, void const* from) const {
         if (copy) [[unlikely]]

@@ -29,8 +29,8 @@ auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool k
         using Flattened = detail::FlattenedExpression<X>;
         Flattened const flat(x);
         return Tensor<typename X::scalar>(detail::record_flat_sum(operation, flat.table,
-            detail::sum_kernel_of<typename Flattened::F>(), flat.object(), flat.operands, axes,
-            keep, mean)
+            detail::sum_kernel_of<typename Flattened::F>(), flat.object, flat.operands, axes, keep,
+            mean)
                                               .handle());
     }
 }
@@ -50,9 +50,9 @@ auto fold(X const& x, Axes const& axes, bool keep) {
     using T = typename X::scalar;
     if constexpr (detail::is_expression<X>) {
         detail::FlattenedExpression<X> const flat(x);
-        detail::BoundOperands const in(flat.table, flat.object(), flat.operands, false);
+        detail::BoundOperands const in(flat.table, flat.object, flat.operands, false);
         return Tensor<T>(detail::reduce_expression<Combine<T>, T>(
-            flat.table.kernels, flat.object(), in.arrays, in.space(), axes, keep));
+            flat.table.kernels, flat.object, in.arrays, in.space(), axes, keep));
     } else return Tensor<T>(detail::reduce_array<Combine>(x.array_of(), axes, keep));
 }
 

@@ -125,7 +125,8 @@ struct TracedOperationAt<Op, Y(A...), P, std::index_sequence<I...>, L...> {
             *static_cast<Op const*>(op), x[I].template as<traced_scalar<L, P>>()...)));
     }
     template <std::size_t J> [[gnu::cold]] static Uses uses(void const* op) {
-        return partial_uses<J>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{});
+        return partial_uses<J>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{},
+            std::index_sequence<I...>{});
     }
     template <std::size_t J>
     [[gnu::cold]] static AnyTensor pull(
@@ -184,23 +185,21 @@ XGRAD_LAZY [[gnu::cold]] void append_vertex(
 XGRAD_LAZY [[gnu::cold]] void measure(
     CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
 
-template <class X, class P>
-void list_vertices(void const* expression, CachedVector<TracedVertex>& out);
-template <class P, std::size_t... I, class... X>
-[[gnu::cold]] void list_operands(
-    OperandTuple<std::index_sequence<I...>, X...> const& x, CachedVector<TracedVertex>& out) {
-    (list_vertices<X, P>(&get<I>(x), out), ...);
-}
 /// Lists the vertices in prefix order: each before its operands.
-template <class X, class P>
-[[gnu::cold]] void list_vertices(void const* expression, CachedVector<TracedVertex>& out) {
-    auto const* const table = table_of<typename TracedVertexOf<X, P>::type>();
-    if constexpr (has_operation<X>) {
-        auto const& e = *static_cast<X const*>(expression);
-        append_vertex(out, table, &e.op);
-        list_operands<P>(e.x, out);
-    } else append_vertex(out, table, expression);
-}
+template <class X, class P, class Indices = operand_indices<X>> struct TracedVertices {
+    [[gnu::cold]] static void list(void const* x, CachedVector<TracedVertex>& out) {
+        append_vertex(out, table_of<typename TracedVertexOf<X, P>::type>(), x);
+    }
+};
+template <class Op, class... X, class P, std::size_t... I>
+struct TracedVertices<Expression<Op, X...>, P, std::index_sequence<I...>> {
+    using E = Expression<Op, X...>;
+    [[gnu::cold]] static void list(void const* expression, CachedVector<TracedVertex>& out) {
+        auto const& e = *static_cast<E const*>(expression);
+        append_vertex(out, table_of<typename TracedVertexOf<E, P>::type>(), &e.op);
+        (TracedVertices<X, P>::list(&static_cast<OperandAt<I, X> const&>(e.x).operand, out), ...);
+    }
+};
 
 /// Conversions at the root of an expression of type Y and precision P.
 template <class Y, class P> struct TracedEnds {
@@ -275,13 +274,10 @@ XGRAD_LAZY [[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedN
     std::span<AnyTensor> results);
 
 template <class F>
-[[gnu::cold]] void traced_pass_of(FusedNode const& node, AnyTensor const* operands,
-    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) {
-    using P = compute_precision<F>;
-    using Ends = TracedEnds<typename F::scalar, P>;
-    traced_pass({&list_vertices<F, P>, &Ends::grad_output, &Ends::result}, node, operands, result,
-        gradient, results);
-}
+TracedExpression const TracedExpressionOf<F>::value = {
+    &TracedVertices<F, compute_precision<F>>::list,
+    &TracedEnds<typename F::scalar, compute_precision<F>>::grad_output,
+    &TracedEnds<typename F::scalar, compute_precision<F>>::result};
 
 } // namespace detail
 } // namespace xgrad

@@ -296,7 +296,7 @@ template <class V, class... L> struct detail::FlattenedExpression<Batched<V, L..
     static RecordTable const& table;
     AnyTensor const* operands[V::operand_count];
     explicit FlattenedExpression(Batched<V, L...> const&);
-    void const* object() const;
+    void const* object;
 };
 
 /// An elementwise operation on all examples: what express() calls.
