@@ -27,10 +27,11 @@ void add_layers(Catalogue& all) {
     REAL_T("2,3", functional::softmax(a, 1) * functional::log_softmax(a, 0) + a.softmax(0) * a.log_softmax(1));
     REAL_T("2,3", functional::normalize(a + 1.) + functional::normalize(a - 2., 3., 0));
     REAL2_T("2,3", "2,3", functional::cosine_similarity(a + 1.2, b - 2.));
-    REAL_T("2,3", functional::layer_norm(a, {3}));
-    REAL3_T("2,3", "3", "3", functional::layer_norm(a, {3}, b, c));
-    REAL_T("2,4,2", functional::group_norm(a, 2));
-    REAL_T("3,2", functional::batch_norm(a, {}, {}, {}, {}, true));
+    // eps is 0.1: where all elements are equal, third derivatives are of the size of eps^-1.5
+    REAL_T("2,3", functional::layer_norm(a, {3}, {}, {}, 0.1));
+    REAL3_T("2,3", "3", "3", functional::layer_norm(a, {3}, b, c, 0.1));
+    REAL_T("2,4,2", functional::group_norm(a, 2, {}, {}, 0.1));
+    REAL_T("3,2", functional::batch_norm(a, {}, {}, {}, {}, true, 0.1, 0.1));
     REAL_T("2,3,2", functional::flatten(a) * 2.);
     REAL_T("2,3", (xg::manual_seed(1), functional::dropout(a, 0.3)));
     REAL_T("1,3,2,2", (xg::manual_seed(1), functional::dropout2d(a, 0.3)));
@@ -57,10 +58,10 @@ void add_layers(Catalogue& all) {
     REAL_T("1,1,2,2", module_of<nn::ConvTranspose2d<double>>(1, 1, 2)(a));
     REAL_T("1,2,4", nn::MaxPool1d(2)(a) * nn::AvgPool1d(2)(a) + nn::AdaptiveAvgPool1d(2)(a));
     REAL_T("1,1,4,4", nn::MaxPool2d(2)(a) * nn::AvgPool2d(2)(a) + nn::AdaptiveAvgPool2d(2)(a));
-    REAL_T("3,2", module_of<nn::BatchNorm1d<double>>(2)(a));
-    REAL_T("2,2,1,2", module_of<nn::BatchNorm2d<double>>(2)(a));
-    REAL_T("2,4,2", module_of<nn::GroupNorm<double>>(2, 4)(a));
-    REAL_T("2,3", module_of<nn::LayerNorm<double>>(3)(a));
+    REAL_T("3,2", module_of<nn::BatchNorm1d<double>>(2, nn::BatchNormOptions{.eps = 0.1})(a));
+    REAL_T("2,2,1,2", module_of<nn::BatchNorm2d<double>>(2, nn::BatchNormOptions{.eps = 0.1})(a));
+    REAL_T("2,4,2", module_of<nn::GroupNorm<double>>(2, 4, nn::GroupNormOptions{.eps = 0.1})(a));
+    REAL_T("2,3", module_of<nn::LayerNorm<double>>(3, nn::LayerNormOptions{.eps = 0.1})(a));
     REAL_T("3,1,2", std::get<0>(module_of<nn::RNN<double>>(2, 2)(a)));
     REAL_T("3,1,2", std::get<0>(module_of<nn::LSTM<double>>(2, 2)(a)));
     REAL_T("2,1,2", std::get<0>(module_of<nn::GRU<double>>(2, 2)(a)));
@@ -68,8 +69,8 @@ void add_layers(Catalogue& all) {
     REAL_T("2,2", std::get<1>(module_of<nn::LSTMCell<double>>(2, 2)(a)));
     REAL2_T("2,2", "2,2", module_of<nn::GRUCell<double>>(2, 2)(a, b));
     REAL2_T("2,1,2", "3,1,2", std::get<0>(module_of<nn::MultiheadAttention<double>>(2, 1)(a, b, b)));
-    REAL_T("2,1,2", module_of<nn::TransformerEncoderLayer<double>>(2, 1, nn::TransformerEncoderLayerOptions{.dim_feedforward = 3, .dropout = 0.})(a));
-    REAL_T("2,1,2", module_of<nn::TransformerEncoder<double>>(module_of<nn::TransformerEncoderLayer<double>>(2, 1, nn::TransformerEncoderLayerOptions{.dim_feedforward = 2, .dropout = 0.}), 2)(a));
+    REAL_T("2,1,2", module_of<nn::TransformerEncoderLayer<double>>(2, 1, nn::TransformerEncoderLayerOptions{.dim_feedforward = 3, .dropout = 0., .layer_norm_eps = 0.1})(a));
+    REAL_T("2,1,2", module_of<nn::TransformerEncoder<double>>(module_of<nn::TransformerEncoderLayer<double>>(2, 1, nn::TransformerEncoderLayerOptions{.dim_feedforward = 2, .dropout = 0., .layer_norm_eps = 0.1}), 2)(a));
     REAL_T("2,3", module_of<nn::Sequential<double>>(module_of<nn::Linear<double>>(3, 2), nn::Tanh(), module_of<nn::Linear<double>>(2, 1))(a));
     REAL_T("2,3", nn::ReLU()(a) + nn::LeakyReLU()(a) * nn::ELU()(a) + nn::GELU()(a) - nn::SiLU()(a));
     REAL_T("2,3", nn::Tanh()(a) * nn::Sigmoid()(a) + nn::Softplus()(a) + nn::Identity()(a) * nn::Softmax(1)(a) - nn::LogSoftmax(1)(a));
