@@ -42,7 +42,7 @@ mkdir -p "$system/usr" && ln -s ../bin "$system/usr/bin"
         self.put("checkout/README.md", "## Two commands\n\n```sh\ntools/first   # does this\ntools/second\n```\n\n## In your program\n\n```sh\nfalse\n```\n")
         for name in ("tools/fresh", ".ci/run"):
             self.put(f"checkout/{name}", (PROJECT / name).read_text(), executable=True)
-        self.put("checkout/tools/first", "#!/bin/bash\necho first in $PWD, CI=$CI, HOME=$HOME, ${NOISE-no noise}, $(cat file)\n", executable=True)
+        self.put("checkout/tools/first", "#!/bin/bash\necho first in $PWD, CI=$CI, ${XGRAD_ORACLE_MINUTES-no} minutes, seed $XGRAD_ORACLE_SEED, HOME=$HOME, ${NOISE-no noise}, $(cat file)\n", executable=True)
         self.put("checkout/tools/second", "#!/bin/bash\necho second; mkdir left\n", executable=True)
         self.put("checkout/file", "committed")
         self.commit("init", "--quiet")
@@ -67,7 +67,8 @@ mkdir -p "$system/usr" && ln -s ../bin "$system/usr/bin"
         self.put("checkout/file", "not committed")
         code, output = self.fresh(NOISE="noise", CI="true")
         self.assertEqual(code, 0, output)
-        self.assertIn("\nfirst in /root/xgrad, CI=true, HOME=/root, no noise, committed\nsecond\ntools/fresh: tools/first: passed, N s\ntools/fresh: tools/second: passed, N s\n", output)
+        tree = subprocess.run(["git", "-C", str(self.checkout), "rev-parse", "HEAD^{tree}"], capture_output=True, text=True, check=True).stdout
+        self.assertIn(f"\nfirst in /root/xgrad, CI=true, no minutes, seed {int(tree[:8], 16)}, HOME=/root, no noise, committed\nsecond\ntools/fresh: tools/first: passed, N s\ntools/fresh: tools/second: passed, N s\n", output)
         self.assert_nothing_is_left()
         self.assertFalse((self.checkout / "left").exists())
         self.assertEqual(self.fresh()[0], 0)          # in another copy of the same system, where `left` is not
@@ -105,7 +106,7 @@ mkdir -p "$system/usr" && ln -s ../bin "$system/usr/bin"
         self.commit()
         code, output = self.fresh(program=".ci/run")
         self.assertEqual(code, 0, output)
-        self.assertRegex(output, r"first in .*, CI=true, .*\nsecond\ninstalls test clang-14 .*\ntests --skipped\n")
+        self.assertRegex(output, r"first in .*, CI=true, 3 minutes, .*\nsecond\ninstalls test clang-14 .*\ntests --skipped\n")
         self.put("checkout/tools/second", "#!/bin/bash\nexit 1\n", executable=True)
         self.commit()
         code, output = self.fresh(program=".ci/run")

@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
                          "[--verbose] "
                          "[--and-more]\n"
                          "--with: only programs that call the first operation with this text\n"
-                         "--and-more: a new seed for XGRAD_ORACLE_MINUTES\n";
+                         "--and-more: a new seed, or XGRAD_ORACLE_SEED, for XGRAD_ORACLE_MINUTES\n";
             return 2;
         }
     }
@@ -176,7 +176,8 @@ int main(int argc, char** argv) {
     bool failed = try_programs(all, o, tallies, text, with) != 0;
     auto const* const minutes = std::getenv("XGRAD_ORACLE_MINUTES");
     if (o.more && minutes) {
-        o.seed = std::random_device()();
+        auto const* const seed = std::getenv("XGRAD_ORACLE_SEED");
+        o.seed = seed ? std::stoull(seed) : std::random_device()();
         o.minutes = std::stod(minutes);
         o.programs = 0;
         std::cout << "a new seed: " << o.seed << std::endl;
