@@ -25,10 +25,9 @@ XGRAD_LAZY_BODY Problems rows_of(Evaluation const& e) {
     return {true, first ? first->shape()[0] : 1};
 }
 
-// A direction is a random vector that
-/// is 0 in half of the rows. Up to 70 rows are moved in half of the directions each, and no two in
-/// the same ones (Sperner, 1928): for each pair, one direction moves only the first row. Of more
-/// rows a random half is moved, and then the other half.
+// A direction is a random vector that is 0 in half of the rows. Up to 70 rows are moved in half of
+// the directions each, and no two in the same ones (Sperner, 1928): for each pair, one direction
+// moves only the first row. Of more rows a random half is moved, and then the other half.
 XGRAD_LAZY_BODY void check_rows(Evaluation const& e, Problems const& rows) {
     std::size_t const n = rows.count;
     if (n < 2) return;
