@@ -9,6 +9,12 @@
 
 namespace xgrad::detail {
 
+/// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
+/// values; the result is undefined where it was not saved.
+XGRAD_LAZY [[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
+    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
+    std::span<AnyTensor> results);
+
 /// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
 /// depend, and grad_output. It is a template so that only programs that record a backward pass
 /// instantiate it.

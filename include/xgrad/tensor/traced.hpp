@@ -9,7 +9,7 @@
 // computed.
 // Errors: those of the operation; the functions are for the rules of operations, not for programs.
 //
-// Read next: Replay and traced_pass() at the end.
+// Read next: Replay at the end, and traced_pass() in fused_gradient_node.hpp.
 #pragma once
 
 #include <xgrad/ops/shaping.hpp>
@@ -266,12 +266,6 @@ struct TracedExpression {
     AnyTensor (*grad_output)(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
     AnyTensor (*result)(AnyTensor const& result);
 };
-
-/// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
-/// values; the result is undefined where it was not saved.
-XGRAD_LAZY [[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
-    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
-    std::span<AnyTensor> results);
 
 template <class F>
 TracedExpression const TracedExpressionOf<F>::value = {
