@@ -161,8 +161,10 @@ concept ReturnsComplex = requires(F& f, X const&... x) {
 /// again: grad(grad(f)). With positions, as in grad<1>(f) or grad<0, 2>(f), it is the gradient with
 /// respect to these inputs.
 template <std::size_t... positions, detail::TransformedFunction F> auto grad(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))](
-               detail::TransformInput auto const&... x) { return grad<positions...>(f, x...); };
+    return
+        [f = detail::KeptCallable<F>(std::forward<F>(f))](detail::TransformInput auto const&... x) {
+            return detail::gradients_at<positions...>("grad", f, {}, x...).second;
+        };
 }
 /// grad(f)(x...).
 template <std::size_t... positions, detail::TransformedFunction F, detail::TransformInput... X>
