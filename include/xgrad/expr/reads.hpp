@@ -67,9 +67,8 @@ struct ReadsOf<Expression<Op, X...>, std::index_sequence<J...>> {
 /// where the gradient rules of the outermost operation read it and nothing else, as that of exp
 /// does: no second evaluation. `result_exists` is false under a fused reduction.
 template <class F> [[gnu::cold]] Reads reads_of(void const* expression, bool result_exists) {
-    auto const& f = *static_cast<F const*>(expression);
     Reads reads;
-    ReadsOf<F>::add(f, 0, 0, result_exists, reads);
+    ReadsOf<F>::add(*static_cast<F const*>(expression), 0, 0, result_exists, reads);
     return reads;
 }
 
