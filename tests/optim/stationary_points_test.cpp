@@ -169,6 +169,20 @@ TEST_CASE("a minimum where a column of the Jacobian vanishes is one") {
     }
 }
 
+TEST_CASE("a fit whose minimum is at infinity ends") {
+    D const t = xg::linspace(0., 2., 15);
+    auto const f = [&](D const& p) { return D(exp(-p * t) + 2.); };
+    for (auto const& fit :
+        {Fit{"lm", "qr"}, {"lm", "cg"}, {"dogleg", "qr"}, {"dogleg", "cg"}, {"lmaccel", "qr"}}) {
+        CAPTURE(std::string(fit.method));
+        CAPTURE(std::string(fit.solver));
+        auto const r = xg::least_squares(f, D({2.}), fit);
+        CHECK(r.nit < 1000);
+        CHECK(xg::grad([&](D const& p) { return D(0.5 * sum(square(f(p)))); })(r.x).item() ==
+              doctest::Approx(0.).epsilon(1e-6));
+    }
+}
+
 TEST_CASE("a derivative of the wrong sign does not converge") {
     for (auto const& fit : fits) {
         if (std::string(fit.method) == "gauss_newton") continue;

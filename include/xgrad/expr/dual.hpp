@@ -79,13 +79,11 @@ template <class To, class X> XGRAD_INLINE To number_as(X const& x) {
 /// kernel, or another one. It is no function of the operation: operations share it.
 template <class Y, class Value, bool of_operand, bool other, class W, std::size_t N, class D>
 XGRAD_INLINE Tangents<Value, N> pushed(Tangents<W, N> const& tangent, D const& d) {
-    auto const support = tangent.support();
-    return Tangents<Value, N>(support, [&](std::size_t i) XGRAD_LAMBDA_INLINE {
-        auto const& t = tangent[i];
-        Value const part = project<Y>(push(t, d));
+    return Tangents<Value, N>(tangent.support(), [&](std::size_t i) XGRAD_LAMBDA_INLINE {
+        Value const part = project<Y>(push(tangent[i], d));
         if constexpr ((of_operand || other) && !is_unit<D>)
-            if (support.of_operand ? of_operand : other)
-                return Value(where(t == 0, zero_like(part), part));
+            if (tangent.support().of_operand ? of_operand : other)
+                return Value(where(tangent[i] == 0, zero_like(part), part));
         return part;
     });
 }

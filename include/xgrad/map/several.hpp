@@ -173,7 +173,7 @@ private:
     /// As CheckedMap does.
     static void check_second_call(Context& ctx, Array<L> const&... x) {
         if (((x.numel() == 0) || ...)) return;
-        auto const again = first_values(evaluate(*ctx.f, Array<L>(x.data()[0])...));
+        auto const again = first_values(evaluate(*ctx.f, Array<L>(x.contiguous().data()[0])...));
         for (std::size_t k = 0; k < again.size(); ++k)
             if (differ<P>(again[k], ctx.first[k])) fail_second_call("map");
     }

@@ -188,8 +188,8 @@ private:
     /// One step; writes a message where it is the last one.
     void step() {
         double decrease = 0, model = 0, slope = 0, rho = -1, length = 0;
-        bool is_cut = false, moves = false, is_evaluated = false;
-        if (propose_within_bounds(is_cut)) {
+        bool is_cut = false, moves = false, is_evaluated = false, is_proposed = false;
+        if ((is_proposed = propose_within_bounds(is_cut))) {
             model = predicted(d_);
             length = scaled_norm(d_);
             for (std::size_t i = 0; i < d_.size(); ++i) slope += gradient_[numbers_[i]] * d_[i];
@@ -227,12 +227,14 @@ private:
         if (!std::isfinite(optimality_)) return;
         if (stands && std::ranges::find(is_blocked_, true) != is_blocked_.end()) linearize();
         if (small_change || small_step || stands)
-            check_convergence(small_change, small_step, stands);
+            check_convergence(small_change, small_step, stands, is_proposed);
     }
-    /// Whether the full step from here is small.
-    void check_convergence(bool small_change, bool small_step, bool stands) {
-        if (!full_step()) return;
-        double const rest = predicted(newton_), length = change(newton_), size = change(x_);
+    /// Whether the full step from here is small. Where there is none, damping may still give one.
+    void check_convergence(bool small_change, bool small_step, bool stands, bool is_proposed) {
+        bool const is_full = full_step();
+        if (!is_full && !(stands && is_proposed)) return;
+        double const rest = is_full ? predicted(newton_) : infinity, size = change(x_),
+                     length = is_full ? change(newton_) : infinity;
         if (small_change && rest <= options_.ftol * now_.cost)
             converged("the last step decreased the cost relatively by less than ftol");
         else if (small_step && length <= options_.xtol * size)
