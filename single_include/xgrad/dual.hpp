@@ -355,13 +355,17 @@ template <class Y, class... L, class V> struct OnNumbers<Y(L...), V> {
     XGRAD_INLINE static Tangents<Value, N> part(
         Op const& op, Tangents<W, N> const& tangent, Value const& y, X const&... x) {
         using T = of_kind<std::conditional_t<any_complex<Y, L...>, C, R>, V>;
-        Coefficients<T> const d = op.partial(wrt<I>{}, argument(y), argument(x)...);
+        return pushed<guarded, T>(tangent, op.partial(wrt<I>{}, argument(y), argument(x)...));
+    }
+
+private:
+    template <bool guarded, class T, class W, std::size_t N>
+    XGRAD_INLINE static Tangents<Value, N> pushed(
+        Tangents<W, N> const& tangent, Coefficients<T> const& d) {
         return Tangents<Value, N>(tangent.support(), [&](std::size_t i) XGRAD_LAMBDA_INLINE {
             return project<Y>(d.template of<guarded>(tangent[i]));
         });
     }
-
-private:
     template <class X> XGRAD_INLINE static auto argument(X const& x) {
         if constexpr (Number<V>) return to_batch(x);
         else return x;

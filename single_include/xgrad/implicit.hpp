@@ -490,9 +490,7 @@ auto root(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options
 template <class F, class X> auto root(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return root(std::forward<F>(f), x0, std::tuple<>(), options);
 }
-/// What fits no function above.
-template <detail::TransformedFunction F>
-int root(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b), ImplicitOptions
+detail::no_such_option_or_wrong_arguments root(...) = delete; // f, x0, inputs(a), options
 
 /// x with f(x, theta) = x, near x0, as a function of theta: by Anderson's acceleration of x = f(x).
 /// f returns the structure, shapes and scalar types of x.
@@ -508,9 +506,7 @@ template <class F, class X>
 auto fixed_point(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return fixed_point(std::forward<F>(f), x0, std::tuple<>(), options);
 }
-/// What fits no function above.
-template <detail::TransformedFunction F>
-int fixed_point(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b), ImplicitOptions
+detail::no_such_option_or_wrong_arguments fixed_point(...) = delete; // f, x0, inputs(a), options
 
 /// The x near x0 where f(x, theta), a real number, has its minimum, as a function of theta: by
 /// Newton's method with truncated conjugate gradients and a line search.
@@ -526,9 +522,7 @@ template <detail::TransformedFunction F, class X>
 auto argmin(F&& f, X const& x0, ImplicitOptions const& options = {}) {
     return argmin(std::forward<F>(f), x0, std::tuple<>(), options);
 }
-/// What fits no function above.
-template <detail::TransformedFunction F>
-int argmin(F&&, ...) = delete; // no such option, or not f, x0, inputs(a, b), ImplicitOptions
+detail::no_such_option_or_wrong_arguments argmin(...) = delete; // f, x0, inputs(a), options
 
 /// x with A(x, theta) = b, as a function of b and theta. The operator A is a function that is
 /// linear in x (over the reals is enough) and returns the structure, shapes and scalar types of b.
@@ -544,9 +538,7 @@ template <class A, class B>
 auto linear_solve(A&& a, B const& b, ImplicitOptions const& options = {}) {
     return linear_solve(std::forward<A>(a), b, std::tuple<>(), options);
 }
-/// What fits no function above.
-template <detail::TransformedFunction F>
-int linear_solve(F&&, ...) = delete; // no such option, or not f, b, inputs(a), ImplicitOptions
+detail::no_such_option_or_wrong_arguments linear_solve(...) = delete; // f, b, inputs(a), options
 
 /// implicit(F)(x, theta...) is x, the solution of F(x, theta...) = 0 that any program found, as a
 /// function of theta. In the place of x there may be a solver: then x is solver(theta...), which is
@@ -575,6 +567,7 @@ template <detail::TransformedFunction F> auto implicit(F&& residual, ImplicitOpt
         }
     };
 }
+detail::no_such_option_or_wrong_arguments implicit(...) = delete; // residual, options
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPLICIT_SOLUTION_HPP
@@ -806,6 +799,12 @@ using Reals = std::vector<double>;
 
 inline std::string in_row(std::size_t r, std::size_t rows) {
     return rows > 1 ? " in row " + std::to_string(r) : std::string();
+}
+
+/// Of a residual in a row: how large it is, and what counts as 0.
+inline std::string size_text(double norm, double tol, std::size_t r, std::size_t rows) {
+    return "|F(x)| is " + number_text(norm, {3}) + in_row(r, rows) +
+           (std::isfinite(norm) ? ", where " + number_text(tol, {3}) + " counts as 0" : "");
 }
 
 /// A x = b for a block diagonal A: `rows` blocks of `size` rows and columns.
@@ -1189,17 +1188,12 @@ struct RealParts {
 };
 
 XGRAD_LAZY_BODY RealParts::RealParts(std::string_view name, TensorSpan x, bool by_rows) {
+    if (by_rows) rows = rows_of({name, false, false, x}).count;
     for (auto const& t : x) {
-        if (by_rows && (t.dim() == 0 || t.shape()[0] != x[0].shape()[0]))
-            fail<ShapeError>(name,
-                ": with .rows = true the first axis of each tensor numbers the "
-                "problems, and so begins with the same number: the shapes are ",
-                x[0].shape(), " and ", t.shape());
         types.push_back(t.impl().type);
         shapes.push_back(t.shape());
         if (is_single(types.back()->dtype)) eps = std::numeric_limits<float>::epsilon();
     }
-    if (by_rows && !x.empty()) rows = x[0].shape()[0];
     for (std::size_t i = 0; i < x.size(); ++i) {
         counts.push_back(rows ? count_reals(x[i]) / rows : 0);
         size += counts.back();
@@ -1269,6 +1263,10 @@ public:
         LinearSystem a{name_, what, parts.rows, parts.size, parts.eps, forward, backward};
         if (transposed) std::swap(a.product, a.adjoint);
         return a;
+    }
+    /// Throws where rows meet.
+    void check_rows() const {
+        detail::check_rows({name_, false, false, x_, residual_}, {true, parts.rows});
     }
     /// |F| and |J s| of each row: see ImplicitOptions::tol.
     XGRAD_LAZY std::pair<Reals, Reals> distance(double x_scale);
@@ -1369,10 +1367,8 @@ XGRAD_LAZY_BODY void LocalResidual::check(ImplicitProblem const& p) {
     for (std::size_t r = 0; r < norm.size(); ++r)
         if (!std::isfinite(norm[r]) || !(norm[r] <= tol * scale[r]))
             fail<ConvergenceError>(p.name,
-                ": there is no derivative at a point that is no "
-                "solution: |F(x)| is ",
-                number_text(norm[r], {3}), in_row(r, parts.rows), ", where ",
-                number_text(tol * scale[r], {3}), " counts as 0");
+                ": there is no derivative at a point that is no solution: ",
+                size_text(norm[r], tol * scale[r], r, parts.rows));
 }
 
 XGRAD_LAZY_BODY Tensors LocalResidual::gradients(Tensors const& v) {
@@ -1512,7 +1508,7 @@ XGRAD_LAZY_BODY Tensors as_function_of(
     if (!recording()) return x;
     LocalResidual local(p, x, theta);
     if (local.outside().empty()) return x;
-    if (is_given) local.check(p);
+    if (is_given) local.check(p), local.check_rows();
     Ref<Node> const node(new ImplicitNode(std::move(p), x, theta, local.outside()));
     for (std::size_t i = 0; i < x.size(); ++i) {
         x[i].impl().grad_fn = node;
@@ -1542,6 +1538,7 @@ struct Search {
     }
     /// Compares the rows. Counts an iteration where one is no solution; throws after the last one.
     bool is_solution(LocalResidual& local) {
+        if (!std::exchange(are_rows_checked, true)) local.check_rows();
         std::tie(norm, scale) = local.distance(problem.options.x_scale);
         bool all = true;
         for (std::size_t r = 0; r < parts.rows; ++r) all &= is_solution(r);
@@ -1563,9 +1560,11 @@ struct Search {
             if (!is_solution(r) &&
                 (is_solution(worst) || norm[r] > norm[worst] || std::isnan(norm[r])))
                 worst = r;
-        fail<ConvergenceError>(problem.name, ": no solution after ", iterations - 1,
-            " iterations: |F(x)| is ", number_text(norm[worst], {3}), in_row(worst, parts.rows),
-            ", where ", number_text(tol * scale[worst], {3}), " counts as 0", reason);
+        std::string const after = " after " + std::to_string(iterations - 1) + " iterations",
+                          size = size_text(norm[worst], tol * scale[worst], worst, parts.rows);
+        if (std::isfinite(norm[worst]))
+            fail<ConvergenceError>(problem.name, ": no solution", after, ": ", size, reason);
+        fail<ConvergenceError>(problem.name, ": ", size, iterations == 1 ? " at the start" : after);
     }
     /// The solution of a linear system; where it has none, the search ends.
     Reals solved(LinearSystem const& a, Reals const& b, double min_tol) const {
@@ -1609,6 +1608,7 @@ struct Search {
     Reals x, norm = {}, scale = {};
     std::size_t max_iterations, iterations = 0;
     double tol;
+    bool are_rows_checked = false;
 };
 
 XGRAD_LAZY_BODY ImplicitProblem root_problem(std::string_view name, ImplicitProblem::Function f,
@@ -1793,10 +1793,11 @@ XGRAD_LAZY_BODY Tensors solve_system(
     Tensors all = b;
     append_tensors(all, theta);
     std::optional<LocalResidual> local;
-    auto const adjoint = [&](Reals const& v) {
-        if (!local) local.emplace(p, parts.unpack(zeros), all);
-        return local->adjoint(v);
+    auto const at_zero = [&]() -> LocalResidual& {
+        return local ? *local : local.emplace(p, parts.unpack(zeros), all);
     };
+    if (parts.rows > 1) at_zero().check_rows();
+    auto const adjoint = [&](Reals const& v) { return at_zero().adjoint(v); };
     LinearSystem const system{
         p.name, "the solution", parts.rows, parts.size, parts.eps, product, adjoint};
     auto const wanted = parts.pack(b);

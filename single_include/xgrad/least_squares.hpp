@@ -535,9 +535,7 @@ auto least_squares(
     F&& residual, std::initializer_list<double> x0, LeastSquaresOptions const& options = {}) {
     return least_squares(std::forward<F>(residual), Tensor<double>(x0), options);
 }
-/// What fits no function above.
-template <detail::TransformedFunction F>
-int least_squares(F&&, ...) = delete; // no such option, or not f, inputs(a, b), LeastSquaresOptions
+detail::no_such_option_or_wrong_arguments least_squares(...) = delete; // f, inputs(a), options
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LEAST_SQUARES_FIT_HPP
@@ -646,7 +644,7 @@ auto least_squares(F&& residual, X const& x0, LeastSquaresOptions const& options
                 In const like(x0);
                 auto const parameters = detail::erased(like);
                 auto const call = [&](detail::TensorSpan x) {
-                    return Of::run("least_squares", residual.function(),
+                    return Of::run("by_rows", residual.function(),
                         rows_of(detail::with_tensors(like, x)), {.create_graph = false},
                         [&](auto const& e, auto const&, Result const& out) {
                             detail::check_observations(out, residual.indices()[0]);
@@ -1923,7 +1921,7 @@ public:
     void linearize(Residuals const& at, double* gradient, double* norms) override {
         depth_ = rows_ ? at.values.size() / rows_ : 0;
         auto const blocks = jacobian_blocks(
-            {"least_squares", false, false, at.call.inputs, at.call.outputs}, {.rows = true})[0];
+            {"by_rows", false, false, at.call.inputs, at.call.outputs}, {.rows = true})[0];
         std::fill_n(gradient, numbers_, 0.);
         std::fill_n(norms, numbers_, 0.);
         for (std::size_t k = 0; k < parameters_.size(); ++k) {
@@ -2692,6 +2690,7 @@ public:
         while (result_.message.empty()) {
             if (!std::isfinite(optimality_))
                 result_.message = "not converged: the derivative of the residual is not finite";
+            else if (numbers_.empty()) converged("all parameters are fixed, or held by bounds");
             else if (cosine_ <= options_.gtol)
                 converged((cg_ ? "the cosine between the residuals and J times the gradient, "
                                : "the largest cosine between the residuals and a column of J, ") +
@@ -2855,8 +2854,8 @@ private:
     /// One step; writes a message where it is the last one.
     void step() {
         double decrease = 0, model = 0, slope = 0, rho = -1, length = 0;
-        bool is_cut = false, moves = false, is_evaluated = false;
-        if (propose_within_bounds(is_cut)) {
+        bool is_cut = false, moves = false, is_evaluated = false, is_proposed = false;
+        if ((is_proposed = propose_within_bounds(is_cut))) {
             model = predicted(d_);
             length = scaled_norm(d_);
             for (std::size_t i = 0; i < d_.size(); ++i) slope += gradient_[numbers_[i]] * d_[i];
@@ -2894,12 +2893,14 @@ private:
         if (!std::isfinite(optimality_)) return;
         if (stands && std::ranges::find(is_blocked_, true) != is_blocked_.end()) linearize();
         if (small_change || small_step || stands)
-            check_convergence(small_change, small_step, stands);
+            check_convergence(small_change, small_step, stands, is_proposed);
     }
-    /// Whether the full step from here is small.
-    void check_convergence(bool small_change, bool small_step, bool stands) {
-        if (!full_step()) return;
-        double const rest = predicted(newton_), length = change(newton_), size = change(x_);
+    /// Whether the full step from here is small. Where there is none, damping may still give one.
+    void check_convergence(bool small_change, bool small_step, bool stands, bool is_proposed) {
+        bool const is_full = full_step();
+        if (!is_full && !(stands && is_proposed)) return;
+        double const rest = is_full ? predicted(newton_) : infinity, size = change(x_),
+                     length = is_full ? change(newton_) : infinity;
         if (small_change && rest <= options_.ftol * now_.cost)
             converged("the last step decreased the cost relatively by less than ftol");
         else if (small_step && length <= options_.xtol * size)

@@ -1073,9 +1073,7 @@ auto minimize(F&& f, X const& x0, M const& manifold, MinimizeOptions const& opti
         } else return MinimizeResult<X>{x0}; // was reported
     } else return MinimizeResult<X>{x0};
 }
-/// What fits no function above.
-template <detail::TransformedFunction F>
-int minimize(F&&, ...) = delete; // no such option, or not f, inputs(x, y), on(M()), MinimizeOptions
+detail::no_such_option_or_wrong_arguments minimize(...) = delete; // f, x0, on(M()), options
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_MANIFOLD_MINIMIZE_HPP

@@ -643,22 +643,20 @@ template <class F, class Options, class Results, class Arguments> struct Pullbac
 template <class F, class Options, class... Y, class... L>
 struct Pullback<F, Options, Types<Y...>, Types<L...>> {
     F f;
-    template <class... A> XGRAD_INLINE auto operator()(A const&... all) const {
-        return from(
-            std::index_sequence_for<L...>{}, std::index_sequence_for<Y...>{}, std::tie(all...));
+    template <class First, class... A>
+    XGRAD_INLINE auto operator()(First const& a, A const&... more) const {
+        return [&, all = std::tie(a, more...)]<std::size_t... I, std::size_t... K>(
+                   std::index_sequence<I...>,
+                   std::index_sequence<K...> results) XGRAD_LAMBDA_INLINE {
+            constexpr TangentIndex<Options, L...> index([](std::size_t) { return true; });
+            constexpr std::size_t n = index.total();
+            auto const y = f(seeded<n, index.first[I], index.count(I)>(std::get<I>(all))...);
+            std::tuple<of_kind<Y, Dual<First, n>>...> const values(std::get<K>(y)...);
+            return std::tuple(gradient<index.first[I], L, sizeof...(I)>(values, all, results)...);
+        }(std::index_sequence_for<L...>{}, std::index_sequence_for<Y...>{});
     }
 
 private:
-    template <std::size_t... I, std::size_t... K, class All>
-    XGRAD_INLINE auto from(
-        std::index_sequence<I...>, std::index_sequence<K...> results, All const& all) const {
-        constexpr TangentIndex<Options, L...> index([](std::size_t) { return true; });
-        constexpr std::size_t n = index.total();
-        using First = std::remove_cvref_t<std::tuple_element_t<0, All>>;
-        auto const y = f(seeded<n, index.first[I], index.count(I)>(std::get<I>(all))...);
-        std::tuple<of_kind<Y, Dual<First, n>>...> const values(std::get<K>(y)...);
-        return std::tuple(gradient<index.first[I], L, sizeof...(I)>(values, all, results)...);
-    }
     template <std::size_t first, class L_, std::size_t arguments, class Values, class All,
         std::size_t... K>
     XGRAD_INLINE static auto gradient(
@@ -675,24 +673,29 @@ private:
 template <class F, class Results, class Arguments> struct Pushforward;
 template <class F, class... Y, class... L> struct Pushforward<F, Types<Y...>, Types<L...>> {
     F f;
-    template <class... A> XGRAD_INLINE auto operator()(A const&... all) const {
-        return from(
-            std::index_sequence_for<L...>{}, std::index_sequence_for<Y...>{}, std::tie(all...));
+    template <class First, class... A>
+    XGRAD_INLINE auto operator()(First const& a, A const&... more) const {
+        return [&, all = std::tie(a, more...)]<std::size_t... I, std::size_t... K>(
+                   std::index_sequence<I...>, std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
+            auto const y = f(moving(std::get<I>(all), std::get<sizeof...(I) + I>(all))...);
+            return std::tuple(of_kind<Y, Dual<First, 1>>(std::get<K>(y)).tangent[0]...);
+        }(std::index_sequence_for<L...>{}, std::index_sequence_for<Y...>{});
     }
 
 private:
-    template <std::size_t... I, std::size_t... K, class All>
-    XGRAD_INLINE auto from(
-        std::index_sequence<I...>, std::index_sequence<K...>, All const& all) const {
-        using First = std::remove_cvref_t<std::tuple_element_t<0, All>>;
-        auto const y = f(moving(std::get<I>(all), std::get<sizeof...(I) + I>(all))...);
-        return std::tuple(of_kind<Y, Dual<First, 1>>(std::get<K>(y)).tangent[0]...);
-    }
     template <class X> XGRAD_INLINE static Dual<X> moving(X const& x, X const& tangent) {
         using T = Tangents<X, 1>;
         return {x, T(T::Support::one(0), [&](std::size_t) XGRAD_LAMBDA_INLINE { return tangent; })};
     }
 };
+
+/// y as the value of a derivative of these tensors that is the last one: its own derivative throws.
+template <Scalar T>
+Tensor<T> last_derivative(char const* message, std::vector<AnyTensor> const& of, Tensor<T> y) {
+    AnyTensor result = std::move(y);
+    if (grad_mode) set_error(message, {}, of, {&result, 1});
+    return result.as<T>();
+}
 
 /// A function of numbers with several results, on whole arrays.
 template <class F, class Options, class P, class Results, class Arguments> struct MapSeveral;
@@ -707,7 +710,9 @@ struct MapSeveral<F, Options, P, Types<Y...>, Types<L...>>
         std::optional<F> f;
         FirstValues first;
     };
-    static constexpr bool once_differentiable = Options::order >= 1, is_elementwise = true;
+    static constexpr bool is_elementwise = true;
+    static constexpr auto* limit =
+        "map: of a function of several results there are derivatives up to the second";
 
     static std::tuple<Array<Y>...> forward(Context& ctx, F const& f, Array<L> const&... x) {
         ctx.save_for_backward(x...);
@@ -743,8 +748,13 @@ private:
         return std::apply(
             [&](Array<L> const&... x) {
                 if constexpr (Options::is_checked) check_second_call(ctx, x...);
-                if constexpr (once_differentiable) return Mapped::evaluate(of, x..., more...);
-                else return Mapped::apply(of, x..., more...);
+                if constexpr (Options::order == 0) return Mapped::apply(of, x..., more...);
+                else
+                    return std::apply(
+                        [&](auto... y) {
+                            return std::tuple(last_derivative(limit, {x..., more...}, y)...);
+                        },
+                        Mapped::evaluate(of, x..., more...));
             },
             ctx.saved_tensors());
     }
@@ -752,7 +762,7 @@ private:
     /// As CheckedMap does.
     static void check_second_call(Context& ctx, Array<L> const&... x) {
         if (((x.numel() == 0) || ...)) return;
-        auto const again = first_values(evaluate(*ctx.f, Array<L>(x.data()[0])...));
+        auto const again = first_values(evaluate(*ctx.f, Array<L>(x.contiguous().data()[0])...));
         for (std::size_t k = 0; k < again.size(); ++k)
             if (differ<P>(again[k], ctx.first[k])) fail_second_call("map");
     }

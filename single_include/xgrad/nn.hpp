@@ -782,7 +782,7 @@ protected:
 
     /// Appends a submodule on the heap, which this module owns.
     void own(std::string_view name, std::unique_ptr<AnyModule> module);
-    AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
+    AnyModule& owned(std::size_t i) const { return *member(i).owned; }
     /// True if the owned module i has the same type as another module.
     bool has_type_of(std::size_t i, AnyModule const& other) const;
     /// Replaces all members by these owned modules, named "0", "1", ...
@@ -793,7 +793,7 @@ protected:
     /// Appends an owned persistent buffer.
     void own_buffer(std::string_view name, AnyTensor buffer);
     void clear_members() noexcept { members_.clear(), positions_.clear(); }
-    AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
+    AnyTensor const& owned_tensor(std::size_t i) const { return member(i).tensor; }
     /// Throws at the first call of a module if one of its members is a module but no Child.
     void check_members_once() const {
         if (!is_checked()) [[unlikely]]
@@ -819,6 +819,8 @@ private:
         Member& operator=(Member o) noexcept;
     };
 
+    /// Throws IndexError where it is not there.
+    Member const& member(std::size_t i) const;
     void take_hooks() noexcept;
     void leave_hooks() noexcept;
     bool is_checked() const noexcept { return checked_.load(std::memory_order_relaxed); }
@@ -5797,14 +5799,10 @@ public:
     /// The number of modules.
     std::size_t size() const noexcept { return this->member_count(); }
     bool empty() const noexcept { return size() == 0; }
+    /// Module i; IndexError where it is not there.
     M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }
     M const& operator[](std::size_t i) const { return static_cast<M const&>(this->owned(i)); }
-    /// Module i; IndexError where it is not there.
-    M& at(std::size_t i) {
-        if (i >= size())
-            xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
-        return (*this)[i];
-    }
+    M& at(std::size_t i) { return (*this)[i]; }
     iterator begin() noexcept { return {*this, 0}; }
     iterator end() noexcept { return {*this, size()}; }
 
@@ -5872,12 +5870,7 @@ public:
     }
     std::size_t size() const noexcept { return this->member_count(); }
     /// Parameter i; IndexError where it is not there.
-    Tensor<T> operator[](std::size_t i) const {
-        if (i >= size())
-            xgrad::detail::fail<IndexError>(
-                "ParameterList: there is no parameter ", i, " of ", size());
-        return this->owned_tensor(i).template as<T>();
-    }
+    Tensor<T> operator[](std::size_t i) const { return this->owned_tensor(i).template as<T>(); }
     auto begin() const noexcept { return detail::IndexIterator(*this, 0); }
     auto end() const noexcept { return detail::IndexIterator(*this, size()); }
 };
@@ -7375,11 +7368,7 @@ public:
         return *this;
     }
     std::size_t size() const noexcept { return this->member_count(); }
-    AnyModule& operator[](std::size_t i) {
-        if (i >= size())
-            xgrad::detail::fail<IndexError>("Sequential: there is no module ", i, " of ", size());
-        return this->owned(i);
-    }
+    AnyModule& operator[](std::size_t i) { return this->owned(i); }
 
     /// Module i as its type: net.at<nn::Linear<double>>(0); TypeError where it has another one.
     template <std::derived_from<AnyModule> M> M& at(std::size_t i) {
@@ -7943,6 +7932,12 @@ XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule&& o) {
     hooks_ = std::move(o.hooks_);
     take_hooks();
     return *this;
+}
+
+XGRAD_FUNCTION auto AnyModule::member(std::size_t i) const -> Member const& {
+    if (i < members_.size()) return members_[i];
+    xgrad::detail::fail<IndexError>(
+        kind(), ": index ", i, " is out of range of ", members_.size(), " members");
 }
 
 XGRAD_FUNCTION bool AnyModule::has_type_of(std::size_t i, AnyModule const& other) const {

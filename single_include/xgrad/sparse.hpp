@@ -713,6 +713,12 @@ XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 
 namespace xgrad::detail {
 
+/// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
+/// values; the result is undefined where it was not saved.
+XGRAD_LAZY [[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
+    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
+    std::span<AnyTensor> results);
+
 /// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
 /// depend, and grad_output. It is a template so that only programs that record a backward pass
 /// instantiate it.
@@ -927,7 +933,7 @@ private:
         AnyTensor result;
         if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
         std::vector<AnyTensor> gradients(of_.next_edges().size());
-        table.traced(of_, operands.data(), result, gradient, gradients);
+        traced_pass(*table.traced, of_, operands.data(), result, gradient, gradients);
         auto const found = graph.gradients(gradients, tangents);
         // gradients of operands that the first pass does not read are undefined and have no edge
         std::size_t input = 0, edge = 0;
@@ -1059,6 +1065,12 @@ XGRAD_LAZY CompressedPasses hessian_passes(Evaluation const& e, SparsePattern co
 XGRAD_LAZY AnyTensor sparse_entries(
     CompressedPasses& p, Evaluation const& e, bool check, bool replan = false);
 
+/// The derivatives that a plan is for.
+enum class Planned {
+    jacobian, // of any function
+    hessian,  // of a function that returns one real number
+    both      // the Hessian, too, where the function has one
+};
 /// The scalar type of all tensors of a function, if it is one.
 template <class S> struct SameScalars;
 template <class T, class... More> struct SameScalars<std::tuple<T, More...>> {
@@ -1076,23 +1088,17 @@ template <class F, class In> class Sparsity {
     using Of = detail::Transform<F&, In>;
 
 public:
-    /// Which derivatives are planned.
-    enum class Derivatives {
-        jacobian, // of any function
-        hessian,  // of a function that returns one real number
-        both      // the Hessian, too, where the function has one
-    };
     using scalar = typename detail::SameScalars<detail::scalars_of<In>>::type;
 
-    Sparsity(F f, In const& x, SparsityOptions options, Derivatives planned)
+    Sparsity(F f, In const& x, SparsityOptions options, detail::Planned planned)
         : f_(std::move(f)), check_(options.check), replan_(options.replan) {
         auto const given = [](auto const& pattern) { return pattern ? &*pattern : nullptr; };
         run("sparsity", x, [&](detail::Evaluation const& e) {
-            if (planned != Derivatives::hessian)
+            if (planned != detail::Planned::hessian)
                 jacobian_ = detail::jacobian_passes(e, given(options.jacobian));
             if constexpr (is_function_of_reals)
-                if (planned == Derivatives::hessian ||
-                    (planned == Derivatives::both && e.outputs[0].numel() == 1))
+                if (planned == detail::Planned::hessian ||
+                    (planned == detail::Planned::both && e.outputs[0].numel() == 1))
                     hessian_ = detail::hessian_passes(e, given(options.hessian));
         });
     }
@@ -1151,52 +1157,47 @@ private:
 
 namespace detail {
 
-template <class F, class X> constexpr bool check_sparse() {
+/// Calls use(plan, x).
+template <class F, class X, class Use>
+auto with_plan(F&& f, X const& x, SparsityOptions options, Planned which, Use use) {
     using Of = Transform<F, X>;
     if constexpr (Of::fits) {
         using All = SameScalars<decltype(std::tuple_cat(
             std::declval<scalars_of<X>>(), std::declval<scalars_of<typename Of::Result>>()))>;
         static_assert(All::fits, "sparsity: all inputs and results have one scalar type, real or "
                                  "complex: cast them, or let the function return view_as_real(y)");
-        return All::fits;
-    } else return false;
-}
-template <class F, class X>
-auto planned(F&& f, X const& x, SparsityOptions options,
-    typename Sparsity<KeptCallable<F>, structure<X>>::Derivatives which) {
-    return Sparsity<KeptCallable<F>, structure<X>>(
-        std::forward<F>(f), StructureOf<X>::make(x), std::move(options), which);
+        if constexpr (All::fits) {
+            structure<X> const at(StructureOf<X>::make(x));
+            return use(Sparsity<KeptCallable<F>, structure<X>>(
+                           std::forward<F>(f), at, std::move(options), which),
+                at);
+        }
+    }
 }
 
 } // namespace detail
+
+detail::no_such_option_or_wrong_arguments sparsity(...) = delete;        // f, inputs(a), options
+detail::no_such_option_or_wrong_arguments sparse_jacobian(...) = delete; // f, inputs(a), options
+detail::no_such_option_or_wrong_arguments sparse_hessian(...) = delete;  // f, inputs(a), options
 
 /// A plan for the Jacobian of f, and for its Hessian where f returns one real number. Tangents, or
 /// grad_outputs, are compressed by a colouring of the columns or of the rows, whichever needs fewer
 /// (distance-2), and of the Hessian by a star colouring: sparse/coloring.hpp has the sources. `x`
 /// is a Tensor or a structure of tensors.
 template <class F, class X> auto sparsity(F&& f, X const& x, SparsityOptions options = {}) {
-    if constexpr (detail::check_sparse<F, X>()) {
-        using Plan = Sparsity<detail::KeptCallable<F>, detail::structure<X>>;
-        return detail::planned(std::forward<F>(f), x, std::move(options), Plan::Derivatives::both);
-    }
+    return detail::with_plan(std::forward<F>(f), x, std::move(options), detail::Planned::both,
+        [](auto plan, auto const&) { return plan; });
 }
 /// The Jacobian of f at x. For several x make a plan: sparsity().
 template <class F, class X> auto sparse_jacobian(F&& f, X const& x, SparsityOptions options = {}) {
-    if constexpr (detail::check_sparse<F, X>()) {
-        using Plan = Sparsity<detail::KeptCallable<F>, detail::structure<X>>;
-        return detail::planned(
-            std::forward<F>(f), x, std::move(options), Plan::Derivatives::jacobian)
-            .jacobian(detail::StructureOf<X>::make(x));
-    }
+    return detail::with_plan(std::forward<F>(f), x, std::move(options), detail::Planned::jacobian,
+        [](auto const& plan, auto const& at) { return plan.jacobian(at); });
 }
 /// The Hessian of f, which returns one real number, at x. For several x make a plan: sparsity().
 template <class F, class X> auto sparse_hessian(F&& f, X const& x, SparsityOptions options = {}) {
-    if constexpr (detail::check_sparse<F, X>()) {
-        using Plan = Sparsity<detail::KeptCallable<F>, detail::structure<X>>;
-        return detail::planned(
-            std::forward<F>(f), x, std::move(options), Plan::Derivatives::hessian)
-            .hessian(detail::StructureOf<X>::make(x));
-    }
+    return detail::with_plan(std::forward<F>(f), x, std::move(options), detail::Planned::hessian,
+        [](auto const& plan, auto const& at) { return plan.hessian(at); });
 }
 
 } // namespace xgrad

@@ -927,7 +927,6 @@ template <class Terms> struct SumOverElementsGradient : Function<SumOverElements
     struct Data {
         std::shared_ptr<Terms const> terms;
     };
-    static constexpr bool once_differentiable = true;
 
     static Tensor<T> forward(
         Context& ctx, std::shared_ptr<Terms const> const& terms, Tensor<T> const& x) {
@@ -957,7 +956,8 @@ private:
                        static_cast<double>(v.data()[static_cast<std::size_t>(j)]);
             y.begin()[i] = static_cast<T>(sum);
         }
-        return Tensor<T>(std::move(y));
+        return last_derivative("sum_over: there are derivatives up to the second", {x, given},
+            Tensor<T>(std::move(y)));
     }
 };
 /// The value of a sum as a Function.

@@ -466,7 +466,7 @@ template <class V, class... L> struct detail::FlattenedExpression<Batched<V, L..
     static RecordTable const& table;
     AnyTensor const* operands[V::operand_count];
     explicit FlattenedExpression(Batched<V, L...> const&);
-    void const* object() const;
+    void const* object;
 };
 
 /// An elementwise operation on all examples: what express() calls.
@@ -1465,27 +1465,16 @@ using result_for = typename CallOf<std::remove_reference_t<F>, X>::Result;
 /// F is called with a Batched, or returns one.
 template <class F, class X>
 concept BatchedCall = is_flat_batched<X> || [] {
-    if constexpr (StructureLike<X> && !is_flat_batched<X>)
+    if constexpr (StructureLike<X> && !is_flat_batched<X> && !OperandLike<F>)
         return levels_in<result_for<F, structure<X>>>::count != 0;
     else return false;
 }();
 
-/// The inputs X, as Batched of all levels that meet in F.
-template <class Lv, class X> struct AllBatched {
-    using type = typename Lv::template batched<Tensor<typename structure<X>::scalar>>;
-};
-template <class Lv, class... X> struct AllBatched<Lv, std::tuple<X...>> {
-    using type = std::tuple<typename AllBatched<Lv, X>::type...>;
-};
-
 /// A call of F with the inputs X as one of tensors, whose first axes are the levels.
 template <class F, class X> struct BatchedTransform {
-    using In = levels_in<X>;
-    template <class Lv>
-    using result_levels = levels_in<result_for<F, typename AllBatched<Lv, X>::type>>;
     /// The levels of X, and then those that F captures.
     using Given = levels_in<result_for<F, structure<X>>>;
-    using Lv = typename JoinLevels<In, Given>::type;
+    using Lv = typename JoinLevels<levels_in<X>, Given>::type;
 
     F& f;
     Shape const sizes = level_sizes(Lv());
@@ -1563,10 +1552,11 @@ auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {
 /// value_and_grad() of each example.
 template <class F, class X>
     requires detail::BatchedCall<F, X>
-auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}) {
+auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {},
+    std::string_view name = "value_and_grad") {
     auto const of = detail::batched_transform(f, inputs);
     Shape example;
-    auto const number = of.number("value_and_grad", example);
+    auto const number = of.number(name, example);
     auto const x = of.tensors(inputs);
     using T = typename std::remove_cvref_t<decltype(detail::call_all(number, x))>::scalar;
     auto const [y, gradients] = vjp(number, x, ones<T>(of.sizes), options);
@@ -1575,7 +1565,7 @@ auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}
 template <class F, class X>
     requires detail::BatchedCall<F, X>
 auto vjp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    return value_and_grad(f, inputs, options);
+    return value_and_grad(f, inputs, options, "vjp");
 }
 /// jvp() of each example.
 template <class F, class X, detail::StructureLike V>
@@ -1641,6 +1631,7 @@ struct VmapOptions {
 };
 
 template <auto... in_axes, class F> auto vmap(F&& f, VmapOptions options = {});
+template <auto...> detail::no_such_option_or_wrong_arguments vmap(...) = delete;
 template <class F> auto looped(F&& f);
 
 namespace detail {

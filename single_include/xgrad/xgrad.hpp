@@ -781,9 +781,9 @@ public:
         static_assert(fits, "callback: it takes one argument, [](auto const& step) { ... }");
         if constexpr (fits) {
             using Y = std::remove_cvref_t<std::invoke_result_t<F&, Step const&>>;
-            static_assert(std::same_as<Y, bool> || !std::is_arithmetic_v<Y>,
+            static_assert(std::same_as<Y, bool> || std::is_void_v<Y>,
                 "callback: it returns nothing, or a bool, of which false ends the iteration");
-            if constexpr (std::is_arithmetic_v<Y>) call_ = std::move(f);
+            if constexpr (std::same_as<Y, bool>) call_ = std::move(f);
             else if (std::function<void(Step const&)> g = std::move(f))
                 call_ = [g](Step const& step) { return g(step), true; };
         }
@@ -6307,6 +6307,10 @@ template <class Signature> struct ResultOf;
 template <class Y, class... X> struct ResultOf<Y(X...)> {
     using type = Y;
 };
+template <class Signature> struct ArgumentIndices;
+template <class Y, class... X>
+struct ArgumentIndices<Y(X...)> : std::type_identity<std::index_sequence_for<X...>> {};
+template <class Signature> using argument_indices = typename ArgumentIndices<Signature>::type;
 template <std::size_t I, class Signature> struct ArgumentOf;
 template <std::size_t I, class Y, class First, class... Rest>
 struct ArgumentOf<I, Y(First, Rest...)> : ArgumentOf<I - 1, Y(Rest...)> {};
@@ -6426,13 +6430,13 @@ template <class V, class W> Uses derivative_uses(wirtinger<V, W> d) {
     return derivative_uses(d.dz) | derivative_uses(d.dz_bar);
 }
 
-/// The values that partial(wrt<I>) of Op reads, for this signature.
-template <std::size_t I, class Op, class Y, class... X>
-Uses partial_uses(Op const& op, std::type_identity<Y(X...)>) {
-    return [&]<std::size_t... J>(std::index_sequence<J...>) {
+/// The values that partial(wrt<I>) of Op reads, for this signature, if there is that gradient.
+template <std::size_t I, bool has_gradient = true, class Op, class Y, class... X, std::size_t... J>
+Uses partial_uses(Op const& op, std::type_identity<Y(X...)>, std::index_sequence<J...>) {
+    if constexpr (!has_gradient) return 0;
+    else
         return derivative_uses(op.partial(
             wrt<I>{}, probe_of<Y>::of(uses_result), probe_of<X>::of(uses_argument(J))...));
-    }(std::index_sequence_for<X...>{});
 }
 
 /// Called by express() where an argument is a probe.
@@ -6664,7 +6668,7 @@ template <Number T> struct Constant {
 template <class X> struct OperandTraits {};
 template <Operand X> struct OperandTraits<X> {
     using type = X;
-    template <class Y> XGRAD_INLINE static Y&& make(Y&& x) { return std::forward<Y>(x); }
+    template <class Y> XGRAD_INLINE static Y&& make(Y&& x) { return static_cast<Y&&>(x); }
 };
 template <Number X> struct OperandTraits<X> {
     using type = Constant<X>;
@@ -6698,7 +6702,7 @@ template <class Indices, class... X> struct OperandTuple;
 template <std::size_t... I, class... X>
 struct OperandTuple<std::index_sequence<I...>, X...> : OperandAt<I, X>... {
     template <class... Y>
-    XGRAD_INLINE explicit OperandTuple(Y&&... y) : OperandAt<I, X>{std::forward<Y>(y)}... {}
+    XGRAD_INLINE explicit OperandTuple(Y&&... y) : OperandAt<I, X>{static_cast<Y&&>(y)}... {}
 };
 template <class... X> using Operands = OperandTuple<std::index_sequence_for<X...>, X...>;
 template <std::size_t I, class X> XGRAD_INLINE X const& get(OperandAt<I, X> const& o) {
@@ -6752,7 +6756,7 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     template <class... Y>
         requires(sizeof...(Y) == sizeof...(X))
     XGRAD_INLINE explicit Expression(Op o, Y&&... operands)
-        : op(std::move(o)), x(std::forward<Y>(operands)...) {}
+        : op(static_cast<Op&&>(o)), x(static_cast<Y&&>(operands)...) {}
 
     /// The broadcast shape of the operands; throws ShapeError where they do not broadcast.
     Shape shape() const {
@@ -6868,8 +6872,8 @@ XGRAD_INLINE auto express(Op op, X&&... x) {
         static_cast<void>(detail::ReportDiagnostic<Diagnostic>());
         if constexpr (!accepted<Diagnostic>) return detail::stand_in<Op>(x...);
         else
-            return Expression<Op, detail::operand_type<X>...>(std::move(op),
-                detail::OperandTraits<std::remove_cvref_t<X>>::make(std::forward<X>(x))...);
+            return Expression<Op, detail::operand_type<X>...>(static_cast<Op&&>(op),
+                detail::OperandTraits<std::remove_cvref_t<X>>::make(static_cast<X&&>(x))...);
     }
 }
 
@@ -7965,7 +7969,7 @@ private:
 // ======== xgrad/expr/walk.hpp
 // The walk over a flattened expression. Data: Values<X, V>, a struct that mirrors the tree and has
 // the value at each vertex for one batch. V is a batch, or a dual number of a batch.
-// evaluate() fills Values from the operands to the root; backpropagate() walks from the root to the
+// Its evaluate() fills it from the operands to the root; backpropagate() walks from the root to the
 // operands and computes their gradients. Invariant: Values is filled in place and never copied, so
 // that compilers keep it in registers. Read next: fuse/kernel.hpp, the loop around both.
 
@@ -8023,7 +8027,8 @@ template <std::size_t... I, class Op, class... X>
 struct FlatOperation<std::index_sequence<I...>, Op, X...> {
     using type = Expression<Op, flat_expression<X>...>;
     template <class Address> static type flatten(Expression<Op, X...> const& e, Address*& tensors) {
-        return type{e.op, FlatExpressionOf<X>::flatten(get<I>(e.x), tensors)...};
+        return type{e.op, FlatExpressionOf<X>::flatten(
+                              static_cast<OperandAt<I, X> const&>(e.x).operand, tensors)...};
     }
 };
 template <class Op, class... X>
@@ -8053,8 +8058,18 @@ template <class... X> consteval auto first_operands() {
     return first;
 }
 
+/// The indices of the operands of an operation, as a type.
+template <class X> struct OperandIndices : std::type_identity<std::index_sequence<>> {};
+template <class Op, class... X>
+struct OperandIndices<Expression<Op, X...>> : std::type_identity<std::index_sequence_for<X...>> {};
+template <class X> using operand_indices = typename OperandIndices<X>::type;
+
 /// A list of scalar types.
 template <Scalar... T> struct Scalars {};
+template <class List> struct ScalarIndices;
+template <class... T>
+struct ScalarIndices<Scalars<T...>> : std::type_identity<std::index_sequence_for<T...>> {};
+template <class List> using scalar_indices = typename ScalarIndices<List>::type;
 template <class... Lists> struct JoinedScalars {
     using type = Scalars<>;
 };
@@ -8224,7 +8239,9 @@ template <> struct Support<0> {
 } // namespace detail
 
 /// N tangents of type V, indexed from 0; 0 where nothing is given.
-template <class V, std::size_t N> class Tangents {
+template <class V, std::size_t N, class = std::make_index_sequence<N>> class Tangents;
+template <class V, std::size_t N, std::size_t... I>
+class Tangents<V, N, std::index_sequence<I...>> {
 public:
     /// Which tangents may differ from 0.
     using Support = detail::Support<Number<typename detail::BottomOf<V>::type> ? 0 : (N + 63) / 64>;
@@ -8242,7 +8259,7 @@ public:
     /// Tangent i is f(i) where the support has i, and 0 where not.
     template <class F>
     XGRAD_INLINE Tangents(Support support, F const& f)
-        : Tangents(support, f, std::make_index_sequence<N>{}) {}
+        : at_{support.has(I) ? f(I) : V(0)...}, support_(support) {}
 
     XGRAD_INLINE V const& operator[](std::size_t i) const { return at_[i]; }
     V const* begin() const { return at_; }                    // the first tangent
@@ -8257,9 +8274,6 @@ public:
     }
 
 private:
-    template <class F, std::size_t... I>
-    XGRAD_INLINE Tangents(Support support, F const& f, std::index_sequence<I...>)
-        : at_{support.has(I) ? f(I) : V(0)...}, support_(support) {}
     XGRAD_INLINE static V zero(std::size_t) { return V(0); }
 
     V at_[N];
@@ -8267,7 +8281,7 @@ private:
     // it does not know the mask (benchmarks/sum_over.cpp).
     [[no_unique_address]] mutable Support support_;
 };
-template <class V> class Tangents<V, 0> {
+template <class V> class Tangents<V, 0, std::index_sequence<>> {
 public:
     using Support = detail::Support<0>;
     Tangents() = default;
@@ -8403,25 +8417,42 @@ template <class To, class X> XGRAD_INLINE To number_as(X const& x) {
     if constexpr (std::convertible_to<X, To> && !narrows) return To(x);
     else return WrongNumber<X>::report(), To();
 }
+/// The tangents of a result that are due to those of one argument, if d is the derivative by it. A
+/// tangent that is 0 contributes 0, even if d is infinite, where it is one `of_operand` of a
+/// kernel, or another one. It is no function of the operation: operations share it.
+template <class Y, class Value, bool of_operand, bool other, class W, std::size_t N, class D>
+XGRAD_INLINE Tangents<Value, N> pushed(Tangents<W, N> const& tangent, D const& d) {
+    return Tangents<Value, N>(tangent.support(), [&](std::size_t i) XGRAD_LAMBDA_INLINE {
+        Value const part = project<Y>(push(tangent[i], d));
+        if constexpr ((of_operand || other) && !is_unit<D>)
+            if (tangent.support().of_operand ? of_operand : other)
+                return Value(where(tangent[i] == 0, zero_like(part), part));
+        return part;
+    });
+}
+
 /// Applies an operation to arguments of its signature, some of which are dual numbers of this type,
 /// up to their kinds.
-template <class Signature, class Argument> struct OnDuals;
-template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), Dual<V, N>> {
+template <class Signature, class Argument, class Indices = argument_indices<Signature>>
+struct OnDuals;
+template <class Y, class... L, class V, std::size_t N, std::size_t... I>
+struct OnDuals<Y(L...), Dual<V, N>, std::index_sequence<I...>> {
     using Value = of_kind<Y, V>;
     static constexpr bool of_numbers = Number<V>;
 
     /// The value; on batches with tangents it may differ by a rounding, as in any backward pass.
     template <class Op, class... X> XGRAD_INLINE static Value value(Op const& op, X const&... x) {
-        return compute(op, inner(x)...);
+        if constexpr ((is_dual<decltype(inner(x))> || ...)) return on_duals(op, inner(x)...);
+        else if constexpr (of_numbers) return OnNumbers<Y(L...), V>::value(op, inner(x)...);
+        else if constexpr (has_factor<Op> && N > 0) return divide(op, inner(x)...);
+        else return Value(op.value(inner(x)...));
     }
     /// The tangents of y. If `guarded`, an argument whose tangent is 0 contributes 0 even if its
     /// derivative is infinite: it may be constant. Of an `alone` operand a kernel knows it.
     template <bool guarded, bool alone = false, class Op, class... X>
     XGRAD_INLINE static Tangents<Value, N> tangent(Op const& op, Value const& y, X const&... x) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-            if constexpr (N > 0) return (nothing + ... + part<I, guarded, alone>(op, x, y, x...));
-            else return Tangents<Value, N>();
-        }(std::index_sequence_for<X...>{});
+        if constexpr (N > 0) return (nothing + ... + part<I, guarded, alone>(op, x, y, x...));
+        else return Tangents<Value, N>();
     }
     template <class Op, class... X> XGRAD_INLINE static auto result(Op const& op, X const&... x) {
         auto const y = value(op, x...);
@@ -8443,41 +8474,20 @@ private:
         if constexpr (is_tangent<X>) return x.value;
         else return x;
     }
-
-    template <class Op, class... X> XGRAD_INLINE static Value compute(Op const& op, X const&... x) {
-        if constexpr ((is_dual<X> || ...)) return on_duals(op, x...);
-        else if constexpr (!of_numbers) {
-            if constexpr (has_factor<Op> && N > 0) return divide(op, x...);
-            else return Value(op.value(x...));
-        } else return OnNumbers<Y(L...), V>::value(op, x...);
-    }
     template <class Op, class A, class D>
     XGRAD_INLINE static Value divide(Op const& op, A const& a, D const& b) {
         return a * op.factor(b);
     }
-    /// The contribution of argument I to the tangents.
-    template <std::size_t I, bool guarded, bool alone, class Op, class Xi, class... X>
-    XGRAD_INLINE static auto part(Op const& op, Xi const& xi, Value const& y, X const&... x) {
-        if constexpr (!is_tangent<Xi> || N == 0) return nothing;
-        else return part<I, guarded, alone>(op, xi.tangent, y, x...);
-    }
-    template <std::size_t I, bool guarded, bool alone, class Op, class W, class... X>
-    XGRAD_INLINE static Tangents<Value, N> part(
-        Op const& op, Tangents<W, N> const& tangent, Value const& y, X const&... x) {
-        if constexpr (of_numbers || (guarded && is_dual<V>)) {
-            return OnNumbers<Y(L...), V>::template part<I, guarded>(op, tangent, y, inner(x)...);
-        } else {
-            auto const d = op.partial(wrt<I>{}, y, inner(x)...);
-            auto const support = tangent.support();
-            return Tangents<Value, N>(support, [&](std::size_t i) XGRAD_LAMBDA_INLINE {
-                auto const& t = tangent[i];
-                Value const part = project<Y>(push(t, d));
-                if constexpr (guarded && !is_unit<std::remove_const_t<decltype(d)>>)
-                    if (support.of_operand ? !alone : !has_factor<Op>) // x / 0 itself is infinite
-                        return Value(where(t == 0, zero_like(part), part));
-                return part;
-            });
-        }
+    /// The contribution of argument J to the tangents.
+    template <std::size_t J, bool guarded, bool alone, class Op, class Xj, class... X>
+    XGRAD_INLINE static auto part(Op const& op, Xj const& xj, Value const& y, X const&... x) {
+        if constexpr (!is_tangent<Xj> || N == 0) return nothing;
+        else if constexpr (of_numbers || (guarded && is_dual<V>))
+            return OnNumbers<Y(L...), V>::template part<J, guarded>(op, xj.tangent, y, inner(x)...);
+        else // x / 0 itself is infinite
+            return pushed < Y, Value, guarded && !alone,
+                   guarded &&
+                       !has_factor < Op >> (xj.tangent, op.partial(wrt<J>{}, y, inner(x)...));
     }
 };
 
@@ -8562,26 +8572,6 @@ struct SharedPartial<Expression<Op, X, Y>, V> {
 template <class E, class V>
 inline constexpr bool shares_partial = !std::same_as<typename SharedPartial<E, V>::type, NoPartial>;
 
-/// The values at all vertices of an expression, for one batch.
-template <class X, class V> struct Values {
-    value_at<X, V> y;
-};
-template <class Indices, class V, class... X> struct ValuesOf;
-template <std::size_t... I, class V, class... X>
-struct ValuesOf<std::index_sequence<I...>, V, X...> : OperandAt<I, Values<X, V>>... {};
-template <class Op, class... X, class V> struct Values<Expression<Op, X...>, V> {
-    value_at<Expression<Op, X...>, V> y;
-    ValuesOf<std::index_sequence_for<X...>, V, X...> x;
-    [[no_unique_address]] typename SharedPartial<Expression<Op, X...>, V>::type partial;
-};
-
-/// The value of operand I, promoted to the argument kind of the operation's signature.
-template <std::size_t I, class E, class V> XGRAD_INLINE auto argument(Values<E, V> const& v) {
-    auto const& y = get<I>(v.x).y;
-    return of_kind<typename ArgumentOf<I, typename E::signature>::type,
-        std::remove_cvref_t<decltype(y)>>(y);
-}
-
 /// True if an expression has expensive parts: these are not evaluated again for the next batch if
 /// all their operands are constant in the block.
 template <class X> inline constexpr bool has_invariant_parts = false;
@@ -8595,126 +8585,136 @@ template <class Op, class... X>
 inline constexpr bool is_expensive<Expression<Op, X...>> =
     is_transcendental<Op> || (is_expensive<X> || ...);
 
-template <class E, std::size_t At> XGRAD_INLINE bool covers(OperandMask mask) {
-    return E::operand_count > 0 &&
-           (mask & operand_range<At, E::operand_count>) == operand_range<At, E::operand_count>;
+/// True if all of at least one operand are in `mask`.
+XGRAD_INLINE bool covers(OperandMask mask, OperandMask operands) {
+    return operands && (mask & operands) == operands;
 }
 
-/// Writes the scalar constants to v once, before the first batch.
-template <class T, class V> XGRAD_INLINE void set_constants(Slot<T> const&, Values<Slot<T>, V>&) {}
-template <class T, class V>
-XGRAD_INLINE void set_constants(Constant<T> const& c, Values<Constant<T>, V>& v) {
-    if constexpr (std::same_as<T, bool>) v.y = simd::Batch<typename V::precision>(c.value()) != 0;
-    else v.y = c.value();
-}
-template <class Op, class... X, class V>
-XGRAD_INLINE void set_constants(Expression<Op, X...> const& e, Values<Expression<Op, X...>, V>& v) {
-    set_constants(e.x, v.x);
-}
-template <class V, std::size_t... I, class... X>
-XGRAD_INLINE void set_constants(OperandTuple<std::index_sequence<I...>, X...> const& x,
-    ValuesOf<std::index_sequence<I...>, V, X...>& v) {
-    (set_constants(get<I>(x), get<I>(v)), ...);
-}
+/// The values at all vertices of an expression, for one batch, and the walk over them. A function
+/// of Values knows the types and the numbers of the operands, so that a vertex takes few functions:
+/// without optimisation most of the compile time is that of functions.
+template <class X, class V, class Indices = operand_indices<X>> struct Values;
+template <class T, class V> struct Values<Slot<T>, V, std::index_sequence<>> {
+    value_at<Slot<T>, V> y;
 
-// evaluate() reads the batch of operand K by load.template operator()<T, K>(). `gradients`: the
-// pass computes gradients; its values may differ by a rounding. `invariant`: the operands that have
-// the same values as in the previous batch. `saved`: the value of the root is loaded instead of
-// computed.
+    XGRAD_INLINE void set_constants(Slot<T> const&) {}
+    template <std::size_t At, bool gradients, class Load>
+    XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, OperandMask, bool = false) {
+        y = load.template operator()<T, At>();
+    }
+    template <std::size_t At, class G, class Destination>
+    XGRAD_INLINE void backpropagate(
+        Slot<T> const&, G g, OperandMask, Destination& destination) const {
+        if constexpr (is_dual<V>) destination.template operator()<At>(tangent_of(g));
+        else destination.template operator()<At>(g);
+    }
+};
+template <class T, class V> struct Values<Constant<T>, V, std::index_sequence<>> {
+    value_at<Constant<T>, V> y;
 
-template <std::size_t At, bool gradients, class T, class V, class Load>
-XGRAD_INLINE void evaluate(
-    Slot<T> const&, Load const& load, Values<Slot<T>, V>& v, OperandMask, bool = false) {
-    v.y = load.template operator()<T, At>();
-}
-template <std::size_t At, bool gradients, class T, class V, class Load>
-XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, V>&, OperandMask) {}
-template <std::size_t At, bool gradients, class Op, class... X, class V, class Load>
-XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
-    Values<Expression<Op, X...>, V>& v, OperandMask invariant, bool saved = false) {
-    if constexpr (is_transcendental<Op>)
-        if (!saved && covers<Expression<Op, X...>, At>(invariant)) [[unlikely]]
-            return;
-    evaluate_at<At, gradients>(e, load, v, invariant, saved, std::index_sequence_for<X...>{});
-}
-template <std::size_t At, bool gradients, class Op, class... X, class V, class Load,
-    std::size_t... I>
-XGRAD_INLINE void evaluate_at(Expression<Op, X...> const& e, Load const& load,
-    Values<Expression<Op, X...>, V>& v, OperandMask invariant, bool saved,
-    std::index_sequence<I...>) {
+    XGRAD_INLINE void set_constants(Constant<T> const& c) {
+        if constexpr (std::same_as<T, bool>) y = simd::Batch<typename V::precision>(c.value()) != 0;
+        else y = c.value();
+    }
+    template <std::size_t At, bool gradients, class Load>
+    XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, OperandMask) {}
+};
+template <class Op, class... X, class V, std::size_t... I>
+struct Values<Expression<Op, X...>, V, std::index_sequence<I...>> : OperandAt<I, Values<X, V>>... {
     using E = Expression<Op, X...>;
-    using P = typename V::precision;
-    constexpr auto first = first_operands<X...>();
-    (evaluate<At + first[I], gradients>(get<I>(e.x), load, get<I>(v.x), invariant), ...);
-    if constexpr (is_dual<V>) {
-        using On = OnDuals<typename E::signature, V>;
-        auto const y = saved ? load.template saved_result<E>() : On::value(e.op, argument<I>(v)...);
-        if constexpr (wants_gradient<E>) {
-            constexpr bool alone = (std::size_t{wants_gradient<X>} + ...) == 1;
-            v.y.value = y;
-            v.y.tangent = On::template tangent<!alone>(e.op, y, argument<I>(v)...);
-            if (alone && has_poles<Op, std::index_sequence<I...>> &&
-                !load.moves(operand_range<At, E::operand_count>))
-                v.y.tangent = 0; // even where the derivative is infinite
-        } else v.y = y;
-    } else if constexpr (gradients && has_factor<Op>) {
-        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(invariant)) [[likely]]
-            v.partial = e.op.factor(argument<1>(v));
-        v.y = argument<0>(v) * v.partial;
-    } else if constexpr (gradients && has_partials<Op>) {
-        v.y = e.op.value_and_partials(v.partial, argument<I>(v)...);
-    } else if constexpr (gradients && shares_partial<E, V>) {
-        auto const [y, partial] = e.op.value_and_partial(argument<I>(v)...);
-        v.y = y;
-        v.partial = partial;
-    } else if (saved) v.y = load.template saved_result<E>();
-    else v.y = batch_for<typename E::kind, P>(e.op.value(argument<I>(v)...));
-}
+    value_at<E, V> y;
+    [[no_unique_address]] typename SharedPartial<E, V>::type partial;
 
-/// The derivative of a vertex with respect to its argument I.
-template <std::size_t I, class Op, class... X, class V, std::size_t... J>
-XGRAD_INLINE auto partial_at(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, V> const& v, std::index_sequence<J...>) {
-    if constexpr (!shares_partial<Expression<Op, X...>, V>)
-        return e.op.partial(wrt<I>{}, v.y, argument<J>(v)...);
-    else if constexpr (has_partials<Op>) return v.partial.template at<I>();
-    else if constexpr (I == 0) return v.partial;
-    else return e.op.partial(wrt<I>{}, v.y, argument<J>(v)..., v.partial);
-}
+    /// Writes the scalar constants once, before the first batch.
+    XGRAD_INLINE void set_constants(E const& e) {
+        (At<I, X>::operand.set_constants(static_cast<OperandAt<I, X> const&>(e.x).operand), ...);
+    }
 
-/// Applies the chain rule from the root to the operands. g is the gradient of the root's value.
-/// destination.template operator()<K>() receives the gradient of operand K, or its tangent.
-template <std::size_t At, class T, class V, class G, class Destination>
-XGRAD_INLINE void backpropagate(
-    Slot<T> const&, Values<Slot<T>, V> const&, G g, OperandMask, Destination& destination) {
-    if constexpr (is_dual<V>) destination.template operator()<At>(tangent_of(g));
-    else destination.template operator()<At>(g);
-}
-template <std::size_t At, class Op, class... X, class V, class G, class Destination>
-XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, V> const& v, G g, OperandMask wanted, Destination& destination) {
-    backpropagate_all<At>(e, v, g, wanted, destination, std::index_sequence_for<X...>{});
-}
-template <std::size_t At, class Op, class... X, class V, class G, class Destination,
-    std::size_t... I>
-XGRAD_INLINE void backpropagate_all(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, V> const& v, G g, OperandMask wanted, Destination& destination,
-    std::index_sequence<I...> all) {
-    constexpr auto first = first_operands<X...>();
-    (backpropagate_to<I, At + first[I]>(e, v, g, wanted, destination, all), ...);
-}
-/// The part of operand I, whose first tensor has the number At.
-template <std::size_t I, std::size_t At, class Op, class... X, class V, class G, class Destination,
-    class Indices>
-XGRAD_INLINE void backpropagate_to(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, V> const& v, G g, OperandMask wanted, Destination& destination,
-    Indices all) {
-    using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-    if constexpr (wants_gradient<Xi>)
-        if (wanted & operand_range<At, Xi::operand_count>)
-            backpropagate<At>(get<I>(e.x), get<I>(v.x),
-                project<typename Xi::kind>(pull(g, partial_at<I>(e, v, all))), wanted, destination);
-}
+    /// Computes the values from the operands to the root. load.template operator()<T, K>() gives
+    /// the batch of operand K. `gradients`: the pass computes gradients; its values may differ by a
+    /// rounding. `invariant`: the operands that have the same values as in the previous batch.
+    /// `saved`: the value of the root is loaded instead of computed.
+    template <std::size_t from, bool gradients, class Load>
+    XGRAD_INLINE void evaluate(
+        E const& e, Load const& load, OperandMask invariant, bool saved = false) {
+        constexpr auto first = first_operands<X...>();
+        if constexpr (is_transcendental<Op>)
+            if (!saved && covers(invariant, operand_range<from, E::operand_count>)) [[unlikely]]
+                return;
+        (At<I, X>::operand.template evaluate<from + first[I], gradients>(
+             static_cast<OperandAt<I, X> const&>(e.x).operand, load, invariant),
+            ...);
+        if constexpr (is_dual<V>) {
+            using On = OnDuals<typename E::signature, V>;
+            auto const value = saved ? load.template saved_result<typename E::scalar>()
+                                     : On::value(e.op, Argument<I, X>(At<I, X>::operand.y)...);
+            if constexpr (wants_gradient<E>) {
+                constexpr bool alone = (std::size_t{wants_gradient<X>} + ...) == 1;
+                y.value = value;
+                y.tangent = On::template tangent<!alone>(
+                    e.op, value, Argument<I, X>(At<I, X>::operand.y)...);
+                if (alone && has_poles<Op, std::index_sequence<I...>> &&
+                    !load.moves(operand_range<from, E::operand_count>))
+                    y.tangent = 0; // even where the derivative is infinite
+            } else y = value;
+        } else if constexpr (gradients && has_factor<Op>) {
+            using A = std::tuple_element_t<0, std::tuple<X...>>;
+            using B = std::tuple_element_t<1, std::tuple<X...>>;
+            if (!covers(invariant, operand_range<from + first[1], B::operand_count>)) [[likely]]
+                partial = e.op.factor(Argument<1, B>(At<1, B>::operand.y));
+            y = Argument<0, A>(At<0, A>::operand.y) * partial;
+        } else if constexpr (gradients && has_partials<Op>) {
+            y = e.op.value_and_partials(partial, Argument<I, X>(At<I, X>::operand.y)...);
+        } else if constexpr (gradients && shares_partial<E, V>) {
+            auto const [value, derivative] =
+                e.op.value_and_partial(Argument<I, X>(At<I, X>::operand.y)...);
+            y = value;
+            partial = derivative;
+        } else if (saved) y = load.template saved_result<typename E::scalar>();
+        else y = value_at<E, V>(e.op.value(Argument<I, X>(At<I, X>::operand.y)...));
+    }
+
+    /// Applies the chain rule from the root to the operands. g is the gradient of the root's value.
+    /// destination.template operator()<K>() receives the gradient of operand K, or its tangent.
+    template <std::size_t from, class G, class Destination>
+    XGRAD_INLINE void backpropagate(
+        E const& e, G g, OperandMask wanted, Destination& destination) const {
+        constexpr auto first = first_operands<X...>();
+        (backpropagate_to<I, from + first[I], X>(e, g, wanted, destination), ...);
+    }
+
+private:
+    template <std::size_t J, class Xj> using At = OperandAt<J, Values<Xj, V>>;
+    /// The value of operand J, promoted to the argument kind of the operation's signature.
+    template <std::size_t J, class Xj>
+    using Argument = of_kind<typename ArgumentOf<J, typename E::signature>::type, value_at<Xj, V>>;
+
+    /// The part of operand J, whose first tensor has the number `from`.
+    template <std::size_t J, std::size_t from, class Xj, class G, class Destination>
+    XGRAD_INLINE void backpropagate_to(
+        E const& e, G g, OperandMask wanted, Destination& destination) const {
+        if constexpr (wants_gradient<Xj>)
+            if (wanted & operand_range<from, Xj::operand_count>) {
+                auto const& x = At<J, Xj>::operand;
+                auto const& of = static_cast<OperandAt<J, Xj> const&>(e.x).operand;
+                using K = typename Xj::kind;
+                if constexpr (shares_partial<E, V>)
+                    x.template backpropagate<from>(
+                        of, project<K>(pull(g, shared_partial<J>(e))), wanted, destination);
+                else
+                    x.template backpropagate<from>(of,
+                        project<K>(pull(
+                            g, e.op.partial(wrt<J>{}, y, Argument<I, X>(At<I, X>::operand.y)...))),
+                        wanted, destination);
+            }
+    }
+    /// The derivative with respect to operand J, where evaluate() found a part of it.
+    template <std::size_t J> XGRAD_INLINE auto shared_partial(E const& e) const {
+        if constexpr (has_partials<Op>) return partial.template at<J>();
+        else if constexpr (J == 0) return partial;
+        else return e.op.partial(wrt<J>{}, y, Argument<I, X>(At<I, X>::operand.y)..., partial);
+    }
+};
 
 } // namespace xgrad::detail
 
@@ -8811,7 +8811,7 @@ using Kernel = void (*)(KernelBlock&);
 /// take it are instantiated once for all kernels.
 template <class V> struct BatchLoader {
     void* const* at;
-    std::size_t tangents; // the index of the first tangent
+    KernelLayout layout;
     OperandMask moving;
     std::size_t i;
 
@@ -8819,12 +8819,11 @@ template <class V> struct BatchLoader {
         auto const value = load_batch<T, typename V::precision>(at[K], i);
         if constexpr (is_dual<V> && Differentiable<T>)
             return Dual<std::remove_const_t<decltype(value)>>{
-                value, load_batch<T, typename V::precision>(at[tangents + K], i)};
+                value, load_batch<T, typename V::precision>(at[layout.tangents() + K], i)};
         else return value;
     }
-    template <class F> XGRAD_INLINE auto saved_result() const {
-        return load_batch<typename F::scalar, typename V::precision>(
-            at[KernelLayout{F::operand_count}.saved_result()], i);
+    template <class T> XGRAD_INLINE auto saved_result() const {
+        return load_batch<T, typename V::precision>(at[layout.saved_result()], i);
     }
     XGRAD_INLINE bool moves(OperandMask operands) const { return moving & operands; }
 };
@@ -8842,15 +8841,17 @@ struct GradientsAt<std::index_sequence<K...>, P, T...> : OperandAt<K, gradient_b
 /// Where the gradients of operands of these scalar types go. The branches on it never change within
 /// a block: they are predicted, and cost less than the code of one kernel for each combination.
 /// Of so many batches at once, whose first elements have the indices i.
-template <class P, std::size_t batches, class Operands> struct GradientDestinations;
-template <class P, std::size_t batches, class... T>
-struct GradientDestinations<P, batches, Scalars<T...>> {
+template <class P, std::size_t batches, class Operands, class Indices = scalar_indices<Operands>>
+struct GradientDestinations;
+template <class P, std::size_t batches, class... T, std::size_t... I>
+struct GradientDestinations<P, batches, Scalars<T...>, std::index_sequence<I...>> {
     static constexpr std::size_t count = sizeof...(T);
     /// Gradients of one tensor are added in registers, which takes a branch for each two operands.
     /// Those of more operands are added in memory.
     static constexpr bool merges = count <= 8;
-    using Gradients = GradientsAt<std::index_sequence_for<T...>, P, T...>;
+    using Gradients = GradientsAt<std::index_sequence<I...>, P, T...>;
     template <std::size_t K> using scalar = std::tuple_element_t<K, std::tuple<T...>>;
+    template <std::size_t K> using At = OperandAt<K, gradient_batch<scalar<K>, P>>;
 
     void* to[count];           // a local copy: no store can alias it
     std::uint8_t route[count]; // K: stored; an earlier operand: added to the gradient of that
@@ -8874,52 +8875,41 @@ struct GradientDestinations<P, batches, Scalars<T...>> {
             }
     }
     XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
-        write(g, i, std::index_sequence_for<T...>{});
+        if constexpr (!merges) return ((change<I>(g, i), write<I>(g, i)), ...);
+        if (changes) [[unlikely]]
+            (change<I>(g, i), ...);
+        // From the last operand to the first: a gradient is complete when it is stored.
+        (write<count - 1 - I>(g, i), ...);
     }
 
 private:
-    template <std::size_t... K>
-    XGRAD_INLINE void write(
-        Gradients (&g)[batches], std::size_t const (&i)[batches], std::index_sequence<K...>) const {
-        if constexpr (!merges) return ((change<K>(g, i), write<K, 0>(g, i)), ...);
-        if (changes) [[unlikely]]
-            (change<K>(g, i), ...);
-        // From the last operand to the first: a gradient is complete when it is stored.
-        (write<count - 1 - K, count - 1 - K>(g, i), ...);
-    }
-    template <std::size_t K>
-    XGRAD_INLINE void change(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
-        if constexpr (Differentiable<scalar<K>>) {
-            change<K>(get<K>(g[0]), i[0]);
-            if constexpr (batches > 1) change<K>(get<K>(g[1]), i[1]);
-        }
-    }
     /// Multiplies a gradient, and adds what its destination has.
     template <std::size_t K>
-    XGRAD_INLINE void change(gradient_batch<scalar<K>, P>& g, std::size_t i) const {
-        g = g * factor;
-        if (added_to >> K & 1) g = g + gradient_batch<scalar<K>, P>::load(place<K>(i));
+    XGRAD_INLINE void change(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
+        if constexpr (Differentiable<scalar<K>>)
+#pragma GCC unroll 2
+            for (std::size_t b = 0; b < batches; ++b) {
+                auto& of = g[b].At<K>::operand;
+                of = of * factor;
+                if (added_to >> K & 1) of = of + gradient_batch<scalar<K>, P>::load(place<K>(i[b]));
+            }
     }
-    /// Stores the gradient of operand K, or adds it to that of one of the `earlier` operands. The
-    /// first batch is stored last: where there is one only, both have its index.
-    template <std::size_t K, std::size_t earlier>
+    /// Stores the gradient of operand K, or adds it to that of an earlier operand. The first batch
+    /// is stored last: where there is one only, both have its index.
+    template <std::size_t K>
     XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
         if constexpr (Differentiable<scalar<K>>) {
             if (route[K] == K) {
-                if constexpr (batches > 1) get<K>(g[1]).store(place<K>(i[1]));
-                get<K>(g[0]).store(place<K>(i[0]));
-            } else merge<K>(g, std::make_index_sequence<earlier>{});
+                if constexpr (batches > 1) g[1].At<K>::operand.store(place<K>(i[1]));
+                g[0].At<K>::operand.store(place<K>(i[0]));
+            } else if constexpr (merges && K > 0) static_cast<void>((merge<I, K>(g) || ...));
         }
     }
-    template <std::size_t K, std::size_t... J>
-    XGRAD_INLINE void merge(Gradients (&g)[batches], std::index_sequence<J...>) const {
-        static_cast<void>((merge<J, K>(g) || ...));
-    }
     template <std::size_t J, std::size_t K> XGRAD_INLINE bool merge(Gradients (&g)[batches]) const {
-        if constexpr (std::same_as<scalar<J>, scalar<K>>)
+        if constexpr (J < K && std::same_as<scalar<J>, scalar<K>>)
             if (route[K] == J) {
-                get<J>(g[0]) = get<J>(g[0]) + get<K>(g[0]);
-                if constexpr (batches > 1) get<J>(g[1]) = get<J>(g[1]) + get<K>(g[1]);
+#pragma GCC unroll 2
+                for (auto& of : g) of.At<J>::operand = of.At<J>::operand + of.At<K>::operand;
                 return true;
             }
         return false;
@@ -8988,30 +8978,30 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void run_block(KernelBlock& block) {
     if constexpr (gradients && !sums) saved = at[layout.saved_result()];
     OperandMask invariant = 0; // the operands that have the values of the previous batch
     Values<F, V> v[batches] = {};
-    for (auto& values : v) set_constants(f, values);
+    for (auto& values : v) values.set_constants(f);
     for (std::size_t i = 0; i < n;) {
         std::size_t const stop = sums ? std::min(n, i + summed_batches * width) : n;
         simd::Batch<P> sum[batches] = {};
         for (; i < stop; i += batches * width) {
             [[maybe_unused]] typename Destinations::Gradients g[batches] = {};
-            BatchLoader<V> load{at, layout.tangents(), moving, i};
+            BatchLoader<V> load{at, layout, moving, i};
             std::size_t index[batches] = {i};
-            evaluate<0, gradients>(f, load, v[0], invariant, saved);
+            v[0].template evaluate<0, gradients>(f, load, invariant, saved);
             if constexpr (sums) {
                 // A gradient of 1 is a constant: compilers drop products with it.
-                backpropagate<0>(f, v[0], simd::Batch<P>(1), ~OperandMask{0}, g[0]);
+                v[0].template backpropagate<0>(f, simd::Batch<P>(1), ~OperandMask{0}, g[0]);
                 sum[0] = sum[0] + v[0].y;
                 if constexpr (batches > 1)
                     if (index[1] = i, i + width < stop) {
                         index[1] = load.i = i + width;
-                        evaluate<0, gradients>(f, load, v[1], invariant);
-                        backpropagate<0>(f, v[1], simd::Batch<P>(1), ~OperandMask{0}, g[1]);
+                        v[1].template evaluate<0, gradients>(f, load, invariant);
+                        v[1].template backpropagate<0>(f, simd::Batch<P>(1), ~OperandMask{0}, g[1]);
                         sum[1] = sum[1] + v[1].y;
                     }
             } else if constexpr (gradients)
                 if (!is_dual<V> || wanted)
-                    backpropagate<0>(
-                        f, v[0], load_batch<Y, P>(at[layout.grad_output()], i), wanted, g[0]);
+                    v[0].template backpropagate<0>(
+                        f, load_batch<Y, P>(at[layout.grad_output()], i), wanted, g[0]);
             if constexpr (has_invariants)
                 invariant = optimisation_barrier(constant); // stops loop unswitching
             if constexpr (pass == Pass::value)
@@ -12185,9 +12175,6 @@ XGRAD_LAZY void grad_into(AnyTensor* gradients, AnyTensor const& output,
 
 } // namespace detail
 
-/// The inputs of grad(), each with its static type.
-template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { return {x...}; }
-
 /// Gradients of an output with respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss,
 /// inputs(x, z));`
 template <Scalar Y, Scalar... T>
@@ -12709,14 +12696,19 @@ struct no_such_option_or_wrong_arguments {}; // compilers print its name
 
 } // namespace detail
 
+/// The inputs of a transform, or of grad(), each with its static type.
+template <detail::TransformInput... X> auto inputs(X const&... x) {
+    return std::tuple<decltype(detail::tensor_input(x))...>(detail::tensor_input(x)...);
+}
+
 // What fits no function of the name.
-detail::no_such_option_or_wrong_arguments grad(...) = delete;
+template <auto...> detail::no_such_option_or_wrong_arguments grad(...) = delete;
 detail::no_such_option_or_wrong_arguments hessian(...) = delete;
 detail::no_such_option_or_wrong_arguments hvp(...) = delete;
 detail::no_such_option_or_wrong_arguments jacobian(...) = delete;
 detail::no_such_option_or_wrong_arguments jvp(...) = delete;
 detail::no_such_option_or_wrong_arguments linearize(...) = delete;
-detail::no_such_option_or_wrong_arguments value_and_grad(...) = delete;
+template <auto...> detail::no_such_option_or_wrong_arguments value_and_grad(...) = delete;
 detail::no_such_option_or_wrong_arguments vhp(...) = delete;
 detail::no_such_option_or_wrong_arguments vjp(...) = delete;
 
@@ -12901,8 +12893,8 @@ auto value_and_gradients(
     if constexpr (Of::fits) {
         constexpr bool is_real = sizeof...(V) != 0 || Of::returns_real,
                        fits = (std::same_as<structure<V>, structure<typename Of::Result>> && ...);
-        static_assert(is_real, "value_and_grad, and vjp without a vector v: the function must "
-                               "return a single tensor of real numbers");
+        static_assert(is_real, "grad, value_and_grad, and vjp without a vector v: the function "
+                               "must return a single tensor of real numbers");
         static_assert(fits,
             "vjp: v must have the structure and the scalar types of what the function returns");
         if constexpr (is_real && fits)
@@ -12935,10 +12927,11 @@ template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions co
 }
 /// f(inputs), a real scalar, and its gradients with respect to all inputs, in their structure.
 /// `inputs` is a Tensor or a std::tuple of tensors. The gradient for a complex input is df/dRe z +
-/// i df/dIm z.
+/// i df/dIm z. Messages begin with `name`.
 template <class F, class X>
-auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    return detail::value_and_gradients("value_and_grad", f, inputs, options);
+auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {},
+    std::string_view name = "value_and_grad") {
+    return detail::value_and_gradients(name, f, inputs, options);
 }
 
 /// Options of grad(f).
@@ -12960,10 +12953,11 @@ auto const& argument_at(All const& all, Given const& given) {
     if constexpr (at < sizeof...(positions)) return std::get<at>(given);
     else return std::get<I>(all);
 }
-/// value_and_grad() with respect to the inputs at these positions, or all of them.
+/// value_and_grad() with respect to the inputs at these positions, or all of them, under a name.
 template <std::size_t... positions, class F, class... X>
-auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
-    if constexpr (sizeof...(positions) == 0) return value_and_grad(f, inputs_of(x...), options);
+auto gradients_at(std::string_view name, F& f, TransformOptions const& options, X const&... x) {
+    if constexpr (sizeof...(positions) == 0)
+        return value_and_grad(f, inputs_of(x...), options, name);
     else {
         std::tuple<decltype(tensor_input(x))...> const all(tensor_input(x)...);
         auto const of_some = [&](auto const&... some)
@@ -12976,7 +12970,7 @@ auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
                 else return std::invoke(f, argument_at<I, positions...>(all, given)...);
             }(std::index_sequence_for<X...>());
         };
-        return value_and_grad(of_some, inputs_of(std::get<positions>(all)...), options);
+        return value_and_grad(of_some, inputs_of(std::get<positions>(all)...), options, name);
     }
 }
 
@@ -12999,20 +12993,22 @@ concept ReturnsComplex = requires(F& f, X const&... x) {
 /// respect to these inputs.
 template <std::size_t... positions, detail::TransformedFunction F> auto grad(F&& f) {
     return
-        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-            X const&... x) { return detail::value_and_grad_at<positions...>(f, {}, x...).second; };
+        [f = detail::KeptCallable<F>(std::forward<F>(f))](detail::TransformInput auto const&... x) {
+            return detail::gradients_at<positions...>("grad", f, {}, x...).second;
+        };
 }
 /// grad(f)(x...).
 template <std::size_t... positions, detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 0)
 auto grad(F&& f, X const&... x) {
-    return detail::value_and_grad_at<positions...>(f, {}, x...).second;
+    return detail::gradients_at<positions...>("grad", f, {}, x...).second;
 }
 /// grad(f) with options.
 template <std::size_t... positions, detail::TransformedFunction F>
 auto grad(F&& f, DerivativeOptions const& options) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f)), options]<detail::TransformInput... X>(
                X const&... x) {
+        TransformOptions const given{options.create_graph, options.strict};
         if constexpr (detail::ReturnsComplex<decltype(f), X...>) {
             constexpr bool is_one = sizeof...(positions) == 0 && sizeof...(X) == 1;
             static_assert(is_one && (detail::ComplexTensor<X> && ...),
@@ -13023,29 +13019,27 @@ auto grad(F&& f, DerivativeOptions const& options) {
                     "{.holomorphic = true} the result is its complex derivative");
             // the conjugate of the gradient of the real part
             auto const part = [&f](auto const& z) { return real(std::invoke(f, z)); };
-            auto const g =
-                detail::value_and_grad_at<>(part, {options.create_graph, options.strict}, x...)
-                    .second;
+            auto const g = detail::gradients_at<>("grad", part, given, x...).second;
             return std::remove_const_t<decltype(g)>(conj(g));
         } else {
             if (options.holomorphic)
                 detail::fail<TypeError>(
                     "grad: holomorphic is for a function that returns a complex number");
-            return detail::value_and_grad_at<positions...>(
-                f, {options.create_graph, options.strict}, x...)
-                .second;
+            return detail::gradients_at<positions...>("grad", f, given, x...).second;
         }
     };
 }
 /// value_and_grad() as a function of the inputs, or of those at some positions.
 template <std::size_t... positions, detail::TransformedFunction F> auto value_and_grad(F&& f) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) { return detail::value_and_grad_at<positions...>(f, {}, x...); };
+               X const&... x) {
+        return detail::gradients_at<positions...>("value_and_grad", f, {}, x...);
+    };
 }
 template <detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 1)
 auto value_and_grad(F&& f, X const&... x) {
-    return detail::value_and_grad_at<>(f, {}, x...);
+    return detail::gradients_at<>("value_and_grad", f, {}, x...);
 }
 /// vjp(f)(x...) is f(x...), and a function that computes v^T J from a v with the structure of that
 /// result, as often as it is called. The graph of f lives as long as that function.
@@ -13210,6 +13204,10 @@ struct Problems {
         return shape;
     }
 };
+/// The rows of all tensors; throws ShapeError where their numbers differ.
+XGRAD_LAZY Problems rows_of(Evaluation const& e);
+/// Throws GraphError where a row has an effect on another one.
+XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows);
 /// Zeros for the derivatives of all outputs by all inputs, or memory if so many will be written.
 XGRAD_LAZY std::vector<Tensors> zero_blocks(
     Evaluation const& e, Problems const& problems, std::size_t written = 0);
@@ -13291,7 +13289,8 @@ auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
                 [&](auto const& e, auto const& in, auto const& out) {
                     return detail::structured(detail::jacobian_blocks(e, options), in, out);
                 });
-    }
+        else return inputs; // was reported
+    } else return inputs;
 }
 
 template <detail::TransformedFunction F, detail::TransformInput... X>
@@ -13339,7 +13338,8 @@ auto hessian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
                     return detail::structured(
                         detail::jacobian_blocks(e.with_outputs(gradient), options, true), in, in);
                 });
-    }
+        else return inputs; // was reported
+    } else return inputs;
 }
 template <detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 1)
@@ -15229,7 +15229,7 @@ auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) con
 // computed.
 // Errors: those of the operation; the functions are for the rules of operations, not for programs.
 //
-// Read next: Replay and traced_pass() at the end.
+// Read next: Replay at the end, and traced_pass() in fused_gradient_node.hpp.
 
 
 // ======== xgrad/tensor/arraywise.hpp
@@ -15375,54 +15375,51 @@ struct Reads {
     bool result = false;
 };
 
+/// The operands that a rule reads, of an operation whose operands begin at `starts` behind `first`.
+inline OperandMask operands_read(
+    Uses used, std::size_t const* starts, std::size_t count, std::size_t first, bool saves_result) {
+    OperandMask all = 0;
+    for (std::size_t i = 0; i < count; ++i)
+        if (used & uses_argument(i))
+            all |= operands_from(first + starts[i], starts[i + 1] - starts[i]);
+    return used & uses_result && !saves_result ? all | operands_from(first, starts[count]) : all;
+}
+
 /// Adds what the gradients read at and below a vertex whose first operand has the number `first`.
-/// `above` is what the gradients of its ancestors read; `saved` says that its own value is saved.
-template <class X> struct ReadsOf { // a scalar constant
-    static void add(X const&, std::size_t, OperandMask, bool, Reads&) {}
+/// `above` is what the gradients of its ancestors read. Where `may_save`, the value of the vertex
+/// is saved if the rules of its operation read it and nothing else.
+template <class X, class Indices = operand_indices<X>> struct ReadsOf;
+template <class T> struct ReadsOf<Constant<T>, std::index_sequence<>> {
+    static void add(Constant<T> const&, std::size_t, OperandMask, bool, Reads&) {}
 };
-template <class T> struct ReadsOf<Slot<T>> {
+template <class T> struct ReadsOf<Slot<T>, std::index_sequence<>> {
     static void add(Slot<T> const&, std::size_t first, OperandMask above, bool, Reads& reads) {
         reads.of[first] = above;
         reads.reached |= operands_from(first, 1);
     }
 };
-template <class Op, class... X> struct ReadsOf<Expression<Op, X...>> {
+template <class Op, class... X, std::size_t... J>
+struct ReadsOf<Expression<Op, X...>, std::index_sequence<J...>> {
     using E = Expression<Op, X...>;
-    static constexpr auto starts = first_operands<X...>();
-    template <std::size_t J> using operand = std::tuple_element_t<J, std::tuple<X...>>;
-    template <std::size_t J>
+    template <std::size_t I, class Xi>
     static constexpr bool has_gradient =
-        wants_gradient<operand<J>> && takes_gradients<typename E::kind> &&
-        takes_gradients<typename ArgumentOf<J, typename E::signature>::type>;
+        wants_gradient<Xi> && takes_gradients<typename E::kind> &&
+        takes_gradients<typename ArgumentOf<I, typename E::signature>::type>;
 
-    static Uses uses(E const& e) {
-        return [&]<std::size_t... J>(std::index_sequence<J...>) {
-            return (uses<J>(e) | ... | Uses{0});
-        }(std::index_sequence_for<X...>{});
-    }
-    static void add(E const& e, std::size_t first, OperandMask above, bool saved, Reads& reads) {
-        [&]<std::size_t... J>(std::index_sequence<J...>) {
-            (add_operand<J>(e, first, above, saved, reads), ...);
-        }(std::index_sequence_for<X...>{});
-    }
-
-private:
-    template <std::size_t J> static Uses uses(E const& e) {
-        if constexpr (has_gradient<J>)
-            return partial_uses<J>(e.op, std::type_identity<typename E::signature>{});
-        else return 0;
-    }
-    template <std::size_t J>
-    static void add_operand(
-        E const& e, std::size_t first, OperandMask above, bool saved, Reads& reads) {
-        if constexpr (has_gradient<J>) {
-            auto const used = uses<J>(e);
-            for (std::size_t i = 0; i < sizeof...(X); ++i)
-                if (used & uses_argument(i))
-                    above |= operands_from(first + starts[i], starts[i + 1] - starts[i]);
-            if (used & uses_result && !saved) above |= operands_from(first, E::operand_count);
-            ReadsOf<operand<J>>::add(get<J>(e.x), first + starts[J], above, false, reads);
-        }
+    static void add(E const& e, std::size_t first, OperandMask above, bool may_save, Reads& reads) {
+        static constexpr auto starts = first_operands<X...>();
+        std::type_identity<typename E::signature> const signature;
+        argument_indices<typename E::signature> const all;
+        Uses const uses[] = {partial_uses<J, has_gradient<J, X>>(e.op, signature, all)...};
+        bool const saves = may_save && (uses[J] | ...) == uses_result;
+        reads.result |= saves;
+        (static_cast<void>(
+             has_gradient<J, X> &&
+             (ReadsOf<X>::add(static_cast<OperandAt<J, X> const&>(e.x).operand, first + starts[J],
+                  above | operands_read(uses[J], starts.data(), sizeof...(X), first, saves), false,
+                  reads),
+                 true)),
+            ...);
     }
 };
 
@@ -15430,11 +15427,8 @@ private:
 /// where the gradient rules of the outermost operation read it and nothing else, as that of exp
 /// does: no second evaluation. `result_exists` is false under a fused reduction.
 template <class F> [[gnu::cold]] Reads reads_of(void const* expression, bool result_exists) {
-    auto const& f = *static_cast<F const*>(expression);
     Reads reads;
-    if constexpr (has_operation<F>)
-        reads.result = result_exists && ReadsOf<F>::uses(f) == uses_result;
-    ReadsOf<F>::add(f, 0, 0, reads.result, reads);
+    ReadsOf<F>::add(*static_cast<F const*>(expression), 0, 0, result_exists, reads);
     return reads;
 }
 
@@ -15445,6 +15439,7 @@ namespace xgrad::detail {
 class FusedNode;
 struct OperandPlan;
 struct SumOver;
+struct TracedExpression;
 
 /// What recording needs to know of a flattened expression.
 struct RecordTable {
@@ -15460,8 +15455,7 @@ struct RecordTable {
     Reads (*reads)(void const* expression, bool result_exists) = nullptr;
     // Gradients as recorded operations, for derivatives of third and higher order; see traced.hpp.
     // Null without XGRAD_HIGHER_ORDER.
-    void (*traced)(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
-        AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
+    TracedExpression const* traced = nullptr;
 
     void copy_expression(void* to, void const* from) const {
         if (copy) [[unlikely]]
@@ -15572,10 +15566,9 @@ private:
 
 namespace xgrad::detail {
 
-// Defined in traced.hpp.
-template <class F>
-void traced_pass_of(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
-    AnyTensor const& gradient, std::span<AnyTensor> results);
+template <class F> struct TracedExpressionOf {
+    static TracedExpression const value; // defined in traced.hpp
+};
 
 template <class Operands> inline constexpr int type_infos = 0;
 template <class... T>
@@ -15597,7 +15590,7 @@ template <class F> struct RecordTableOf {
             t.plans = &plans;
             t.reads = &reads_of<F>;
 #if XGRAD_HIGHER_ORDER
-            t.traced = &traced_pass_of<F>;
+            t.traced = &TracedExpressionOf<F>::value;
 #endif
         }
         return t;
@@ -15630,22 +15623,18 @@ template <class E> struct FlattenedExpression {
 
     /// The expression as kernels take it. The barrier is for g++ 12, which suspects expressions
     /// without constants of being uninitialised: they are padding.
-    void const* object() const {
-        return optimisation_barrier(static_cast<void const*>(&expression));
-    }
+    void const* const object;
 
-    explicit FlattenedExpression(E const& e) : FlattenedExpression(e, operands) {}
-
-private:
-    FlattenedExpression(E const& e, AnyTensor const** next)
-        : expression(FlatExpressionOf<E>::flatten(e, next)) {}
+    explicit FlattenedExpression(E const& e, AnyTensor const** next = nullptr)
+        : expression(FlatExpressionOf<E>::flatten(e, next = operands)),
+          object(optimisation_barrier(static_cast<void const*>(&expression))) {}
+    FlattenedExpression(FlattenedExpression const&) = delete;
 };
 
 /// Evaluates an expression in one pass and records it.
 template <class E> Tensor<typename E::scalar> record(E const& e) {
     FlattenedExpression<E> const flat(e);
-    return Tensor<typename E::scalar>(
-        record_flat(flat.table, flat.object(), flat.operands).handle());
+    return Tensor<typename E::scalar>(record_flat(flat.table, flat.object, flat.operands).handle());
 }
 
 } // namespace xgrad::detail
@@ -15976,7 +15965,8 @@ struct TracedOperationAt<Op, Y(A...), P, std::index_sequence<I...>, L...> {
             *static_cast<Op const*>(op), x[I].template as<traced_scalar<L, P>>()...)));
     }
     template <std::size_t J> [[gnu::cold]] static Uses uses(void const* op) {
-        return partial_uses<J>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{});
+        return partial_uses<J>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{},
+            std::index_sequence<I...>{});
     }
     template <std::size_t J>
     [[gnu::cold]] static AnyTensor pull(
@@ -16035,23 +16025,21 @@ XGRAD_LAZY [[gnu::cold]] void append_vertex(
 XGRAD_LAZY [[gnu::cold]] void measure(
     CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
 
-template <class X, class P>
-void list_vertices(void const* expression, CachedVector<TracedVertex>& out);
-template <class P, std::size_t... I, class... X>
-[[gnu::cold]] void list_operands(
-    OperandTuple<std::index_sequence<I...>, X...> const& x, CachedVector<TracedVertex>& out) {
-    (list_vertices<X, P>(&get<I>(x), out), ...);
-}
 /// Lists the vertices in prefix order: each before its operands.
-template <class X, class P>
-[[gnu::cold]] void list_vertices(void const* expression, CachedVector<TracedVertex>& out) {
-    auto const* const table = table_of<typename TracedVertexOf<X, P>::type>();
-    if constexpr (has_operation<X>) {
-        auto const& e = *static_cast<X const*>(expression);
-        append_vertex(out, table, &e.op);
-        list_operands<P>(e.x, out);
-    } else append_vertex(out, table, expression);
-}
+template <class X, class P, class Indices = operand_indices<X>> struct TracedVertices {
+    [[gnu::cold]] static void list(void const* x, CachedVector<TracedVertex>& out) {
+        append_vertex(out, table_of<typename TracedVertexOf<X, P>::type>(), x);
+    }
+};
+template <class Op, class... X, class P, std::size_t... I>
+struct TracedVertices<Expression<Op, X...>, P, std::index_sequence<I...>> {
+    using E = Expression<Op, X...>;
+    [[gnu::cold]] static void list(void const* expression, CachedVector<TracedVertex>& out) {
+        auto const& e = *static_cast<E const*>(expression);
+        append_vertex(out, table_of<typename TracedVertexOf<E, P>::type>(), &e.op);
+        (TracedVertices<X, P>::list(&static_cast<OperandAt<I, X> const&>(e.x).operand, out), ...);
+    }
+};
 
 /// Conversions at the root of an expression of type Y and precision P.
 template <class Y, class P> struct TracedEnds {
@@ -16119,20 +16107,11 @@ struct TracedExpression {
     AnyTensor (*result)(AnyTensor const& result);
 };
 
-/// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
-/// values; the result is undefined where it was not saved.
-XGRAD_LAZY [[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
-    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
-    std::span<AnyTensor> results);
-
 template <class F>
-[[gnu::cold]] void traced_pass_of(FusedNode const& node, AnyTensor const* operands,
-    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) {
-    using P = compute_precision<F>;
-    using Ends = TracedEnds<typename F::scalar, P>;
-    traced_pass({&list_vertices<F, P>, &Ends::grad_output, &Ends::result}, node, operands, result,
-        gradient, results);
-}
+TracedExpression const TracedExpressionOf<F>::value = {
+    &TracedVertices<F, compute_precision<F>>::list,
+    &TracedEnds<typename F::scalar, compute_precision<F>>::grad_output,
+    &TracedEnds<typename F::scalar, compute_precision<F>>::result};
 
 } // namespace detail
 } // namespace xgrad
@@ -16154,8 +16133,8 @@ auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool k
         using Flattened = detail::FlattenedExpression<X>;
         Flattened const flat(x);
         return Tensor<typename X::scalar>(detail::record_flat_sum(operation, flat.table,
-            detail::sum_kernel_of<typename Flattened::F>(), flat.object(), flat.operands, axes,
-            keep, mean)
+            detail::sum_kernel_of<typename Flattened::F>(), flat.object, flat.operands, axes, keep,
+            mean)
                                               .handle());
     }
 }
@@ -16175,9 +16154,9 @@ auto fold(X const& x, Axes const& axes, bool keep) {
     using T = typename X::scalar;
     if constexpr (detail::is_expression<X>) {
         detail::FlattenedExpression<X> const flat(x);
-        detail::BoundOperands const in(flat.table, flat.object(), flat.operands, false);
+        detail::BoundOperands const in(flat.table, flat.object, flat.operands, false);
         return Tensor<T>(detail::reduce_expression<Combine<T>, T>(
-            flat.table.kernels, flat.object(), in.arrays, in.space(), axes, keep));
+            flat.table.kernels, flat.object, in.arrays, in.space(), axes, keep));
     } else return Tensor<T>(detail::reduce_array<Combine>(x.array_of(), axes, keep));
 }
 
@@ -18835,7 +18814,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
     if constexpr (kind_rank<kind_of<S>> <= kind_rank<kind_of<T>>) {
         FlattenedExpression<E> flat(e);
         auto const& table = flat.table;
-        BoundOperands in(table, flat.object(), flat.operands, true, operation);
+        BoundOperands in(table, flat.object, flat.operands, true, operation);
         bool const recorded = in.plan && Differentiable<T>;
         check_in_place(t, operation, recorded);
         if constexpr (watches_handles) check_shared_write(t, operation);
@@ -18845,7 +18824,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
             if (std::same_as<typename decltype(flat)::F::operation, Copy> && t.is_view())
                 flat.operands[0] =
                     &old.overwritten(t); // CopySlices erases the gradient of the old values
-            in = BoundOperands(table, flat.object(), flat.operands, true);
+            in = BoundOperands(table, flat.object, flat.operands, true);
         }
         Array<T> const& out = t.array_of();
         if (!(in.space() == out.shape))
@@ -18855,7 +18834,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
         bool const use_temporary = !std::same_as<S, T> || needs_temporary(out, table, in.arrays) ||
                                    (recorded && in.plan && in.plan->reads.result);
         if (use_temporary) {
-            Tensor<S> const values(record_flat(table, flat.object(), flat.operands).handle());
+            Tensor<S> const values(record_flat(table, flat.object, flat.operands).handle());
             Tensor<T> const converted = cast<T>(values);
             std::optional<NewGradFn> new_grad_fn;
             if (recorded) new_grad_fn.emplace(t, gradient_edge(converted));
@@ -18866,10 +18845,10 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
             if constexpr (Differentiable<T>)
                 if (recorded) {
                     Edge written; // to nothing, where a part of t is overwritten with numbers
-                    if (in.plan) written = fused_edge(flat.object(), flat.operands, in, t);
+                    if (in.plan) written = fused_edge(flat.object, flat.operands, in, t);
                     new_grad_fn.emplace(t, std::move(written));
                 }
-            KernelCall call(table.kernels, flat.object(), Pass::value, out.shape, out.numel);
+            KernelCall call(table.kernels, flat.object, Pass::value, out.shape, out.numel);
             call.bind_operands(in.arrays, in.contiguous);
             call.bind(call.layout.result(), out);
             call.run();
@@ -25005,8 +24984,7 @@ private:
 
 namespace xgrad::detail {
 
-/// The rows of all tensors; throws ShapeError where their numbers differ.
-XGRAD_LAZY Problems rows_of(Evaluation const& e) {
+XGRAD_LAZY_BODY Problems rows_of(Evaluation const& e) {
     AnyTensor const* first = nullptr;
     for (TensorSpan const all : {e.inputs, e.outputs})
         for (std::size_t i = 0; i < all.size(); ++i) {
@@ -25015,16 +24993,16 @@ XGRAD_LAZY Problems rows_of(Evaluation const& e) {
                 fail<ShapeError>(e.transform,
                     ": The first axis of all inputs and outputs numbers the rows, but ",
                     all.data() == e.inputs.data() ? "input " : "output ", i, " has shape ",
-                    all[i].shape(), ", and input 0 ", first->shape());
+                    all[i].shape(), all[i].dim() ? ", and input 0 " : " and no axis",
+                    all[i].dim() ? Piece(first->shape()) : Piece(""));
         }
     return {true, first ? first->shape()[0] : 1};
 }
 
-/// Throws GraphError where a row has an effect on another one. A direction is a random vector that
-/// is 0 in half of the rows. Up to 70 rows are moved in half of the directions each, and no two in
-/// the same ones (Sperner, 1928): for each pair, one direction moves only the first row. Of more
-/// rows a random half is moved, and then the other half.
-XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows) {
+// A direction is a random vector that is 0 in half of the rows. Up to 70 rows are moved in half of
+// the directions each, and no two in the same ones (Sperner, 1928): for each pair, one direction
+// moves only the first row. Of more rows a random half is moved, and then the other half.
+XGRAD_LAZY_BODY void check_rows(Evaluation const& e, Problems const& rows) {
     std::size_t const n = rows.count;
     if (n < 2) return;
     std::size_t const directions = n == 2 || n > 70 ? 2 : n <= 6 ? 4 : 8; // d: n <= d! / (d/2)!^2
@@ -25066,7 +25044,7 @@ XGRAD_LAZY void check_rows(Evaluation const& e, Problems const& rows) {
                         if (!(std::abs(x) * static_cast<P>(1 - moves) > 0)) return;
                         fail<GraphError>(e.transform, ": Row ", row,
                             forward ? " depends" : " has an effect",
-                            " on other rows: with `rows`, each row is a problem of its own");
+                            " on other rows: each row is a problem of its own");
                     });
     }
 }
@@ -25272,8 +25250,11 @@ namespace xgrad::detail {
 
 XGRAD_LAZY_BODY void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
     if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
-        fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
-                                    "tensor with a single element to multiply it with");
+        fail<GraphError>(transform,
+            transform.ends_with("grad")
+                ? ": the function must return one number; jacobian() is for others"
+                : ": the vector v can only be left out where there is a single tensor with a "
+                  "single element to multiply it with");
     if (!v.empty() && v.size() != fits.size())
         fail<ShapeError>(
             transform, ": v has ", v.size(), " tensors, where ", fits.size(), " are needed");
@@ -29099,6 +29080,12 @@ XGRAD_LAZY_BODY void AnyFunctionNode::check_expandable(
 
 namespace xgrad::detail {
 
+/// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
+/// values; the result is undefined where it was not saved.
+XGRAD_LAZY [[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
+    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
+    std::span<AnyTensor> results);
+
 /// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
 /// depend, and grad_output. It is a template so that only programs that record a backward pass
 /// instantiate it.
@@ -29313,7 +29300,7 @@ private:
         AnyTensor result;
         if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
         std::vector<AnyTensor> gradients(of_.next_edges().size());
-        table.traced(of_, operands.data(), result, gradient, gradients);
+        traced_pass(*table.traced, of_, operands.data(), result, gradient, gradients);
         auto const found = graph.gradients(gradients, tangents);
         // gradients of operands that the first pass does not read are undefined and have no edge
         std::size_t input = 0, edge = 0;
