@@ -74,9 +74,9 @@ template <class To, class X> XGRAD_INLINE To number_as(X const& x) {
     if constexpr (std::convertible_to<X, To> && !narrows) return To(x);
     else return WrongNumber<X>::report(), To();
 }
-/// The tangents of a result that are due to those of one argument, if d is the derivative by it. A
-/// tangent that is 0 contributes 0, even if d is infinite, where it is one `of_operand` of a
-/// kernel, or another one. It is no function of the operation: operations share it.
+/// The tangents of a result that are due to those of one argument; d is the derivative by it.
+/// `of_operand`: a tangent 0 of an operand of a kernel contributes 0, even if d is infinite;
+/// `other`: so does one of other dual numbers. All operations whose d has this type share it.
 template <class Y, class Value, bool of_operand, bool other, class W, std::size_t N, class D>
 XGRAD_INLINE Tangents<Value, N> pushed(Tangents<W, N> const& tangent, D const& d) {
     return Tangents<Value, N>(tangent.support(), [&](std::size_t i) XGRAD_LAMBDA_INLINE {
@@ -141,10 +141,12 @@ private:
         if constexpr (!is_tangent<Xj> || N == 0) return nothing;
         else if constexpr (of_numbers || (guarded && is_dual<V>))
             return OnNumbers<Y(L...), V>::template part<J, guarded>(op, xj.tangent, y, inner(x)...);
-        else // x / 0 itself is infinite
-            return pushed < Y, Value, guarded && !alone,
-                   guarded &&
-                       !has_factor < Op >> (xj.tangent, op.partial(wrt<J>{}, y, inner(x)...));
+        else {
+            constexpr bool of_operand = guarded && !alone,
+                           other = guarded && !has_factor<Op>; // x / 0 itself is infinite
+            return pushed<Y, Value, of_operand, other>(
+                xj.tangent, op.partial(wrt<J>{}, y, inner(x)...));
+        }
     }
 };
 

@@ -46,6 +46,7 @@ template <Number T> struct Constant {
     using operand_tag = void;
     using kind = kind_of<T>;
     using precision = bool; // promotes to anything
+    using indices = std::index_sequence<>;
     static constexpr std::size_t operand_count = 0;
     StoredScalar<T> kept;
 
@@ -142,6 +143,8 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     [[no_unique_address]] Op op; // the operation with its parameters
     detail::Operands<X...> x;    // the operands
 
+    // A cast in the place of std::forward and std::move: without optimisation, these are a function
+    // for each type of expression.
     template <class... Y>
         requires(sizeof...(Y) == sizeof...(X))
     XGRAD_INLINE explicit Expression(Op o, Y&&... operands)

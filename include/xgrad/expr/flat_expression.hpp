@@ -15,6 +15,7 @@ template <Scalar T, std::size_t lanes = simd::Batch<float>::width> struct Slot {
     using kind = kind_of<T>;
     using precision = precision_of<T>;
     using scalar = T;
+    using indices = std::index_sequence<>;
     static constexpr std::size_t operand_count = 1;
 };
 
@@ -71,18 +72,10 @@ template <class... X> consteval auto first_operands() {
     return first;
 }
 
-/// The indices of the operands of an operation, as a type.
-template <class X> struct OperandIndices : std::type_identity<std::index_sequence<>> {};
-template <class Op, class... X>
-struct OperandIndices<Expression<Op, X...>> : std::type_identity<std::index_sequence_for<X...>> {};
-template <class X> using operand_indices = typename OperandIndices<X>::type;
-
 /// A list of scalar types.
-template <Scalar... T> struct Scalars {};
-template <class List> struct ScalarIndices;
-template <class... T>
-struct ScalarIndices<Scalars<T...>> : std::type_identity<std::index_sequence_for<T...>> {};
-template <class List> using scalar_indices = typename ScalarIndices<List>::type;
+template <Scalar... T> struct Scalars {
+    using indices = std::index_sequence_for<T...>;
+};
 template <class... Lists> struct JoinedScalars {
     using type = Scalars<>;
 };

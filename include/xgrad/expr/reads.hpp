@@ -28,7 +28,7 @@ inline OperandMask operands_read(
 /// Adds what the gradients read at and below a vertex whose first operand has the number `first`.
 /// `above` is what the gradients of its ancestors read. Where `may_save`, the value of the vertex
 /// is saved if the rules of its operation read it and nothing else.
-template <class X, class Indices = operand_indices<X>> struct ReadsOf;
+template <class X, class Indices = typename X::indices> struct ReadsOf;
 template <class T> struct ReadsOf<Constant<T>, std::index_sequence<>> {
     static void add(Constant<T> const&, std::size_t, OperandMask, bool, Reads&) {}
 };
@@ -53,12 +53,12 @@ struct ReadsOf<Expression<Op, X...>, std::index_sequence<J...>> {
         Uses const uses[] = {partial_uses<J, has_gradient<J, X>>(e.op, signature, all)...};
         bool const saves = may_save && (uses[J] | ...) == uses_result;
         reads.result |= saves;
-        (static_cast<void>(
-             has_gradient<J, X> &&
-             (ReadsOf<X>::add(static_cast<OperandAt<J, X> const&>(e.x).operand, first + starts[J],
-                  above | operands_read(uses[J], starts.data(), sizeof...(X), first, saves), false,
-                  reads),
-                 true)),
+        ((has_gradient<J, X>
+                 ? ReadsOf<X>::add(static_cast<OperandAt<J, X> const&>(e.x).operand,
+                       first + starts[J],
+                       above | operands_read(uses[J], starts.data(), sizeof...(X), first, saves),
+                       false, reads)
+                 : void()),
             ...);
     }
 };

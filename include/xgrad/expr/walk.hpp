@@ -72,7 +72,7 @@ XGRAD_INLINE bool covers(OperandMask mask, OperandMask operands) {
 /// The values at all vertices of an expression, for one batch, and the walk over them. A function
 /// of Values knows the types and the numbers of the operands, so that a vertex takes few functions:
 /// without optimisation most of the compile time is that of functions.
-template <class X, class V, class Indices = operand_indices<X>> struct Values;
+template <class X, class V, class Indices = typename X::indices> struct Values;
 template <class T, class V> struct Values<Slot<T>, V, std::index_sequence<>> {
     value_at<Slot<T>, V> y;
 

@@ -106,7 +106,7 @@ struct GradientsAt<std::index_sequence<K...>, P, T...> : OperandAt<K, gradient_b
 /// Where the gradients of operands of these scalar types go. The branches on it never change within
 /// a block: they are predicted, and cost less than the code of one kernel for each combination.
 /// Of so many batches at once, whose first elements have the indices i.
-template <class P, std::size_t batches, class Operands, class Indices = scalar_indices<Operands>>
+template <class P, std::size_t batches, class Operands, class Indices = typename Operands::indices>
 struct GradientDestinations;
 template <class P, std::size_t batches, class... T, std::size_t... I>
 struct GradientDestinations<P, batches, Scalars<T...>, std::index_sequence<I...>> {

@@ -74,7 +74,7 @@ template <class E> struct FlattenedExpression {
     /// without constants of being uninitialised: they are padding.
     void const* const object;
 
-    explicit FlattenedExpression(E const& e, AnyTensor const** next = nullptr)
+    explicit FlattenedExpression(E const& e, AnyTensor const** next = nullptr) // a local variable
         : expression(FlatExpressionOf<E>::flatten(e, next = operands)),
           object(optimisation_barrier(static_cast<void const*>(&expression))) {}
     FlattenedExpression(FlattenedExpression const&) = delete;

@@ -186,7 +186,7 @@ XGRAD_LAZY [[gnu::cold]] void measure(
     CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
 
 /// Lists the vertices in prefix order: each before its operands.
-template <class X, class P, class Indices = operand_indices<X>> struct TracedVertices {
+template <class X, class P, class Indices = typename X::indices> struct TracedVertices {
     [[gnu::cold]] static void list(void const* x, CachedVector<TracedVertex>& out) {
         append_vertex(out, table_of<typename TracedVertexOf<X, P>::type>(), x);
     }
