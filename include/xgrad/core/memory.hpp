@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <xgrad/core/config.hpp>
