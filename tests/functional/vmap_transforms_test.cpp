@@ -30,6 +30,16 @@ auto const vector = [](auto const& x) { return x(xg::slice(0, 2)) * exp(-x(xg::s
 
 } // namespace
 
+TEST_CASE("vmap of derivatives of a map with several results, of which one operand broadcasts") {
+    auto const f = [](auto const& v) {
+        auto const [p, q] =
+            xg::map([](auto a, auto b) { return std::pair(a * b * b, exp(a - b)); }, v, v(0));
+        return sum(p * q * v);
+    };
+    D const x = some({3, 4}).detach();
+    CHECK(near(xg::vmap(xg::grad(f))(x), rows([&](int i) { return xg::grad(f)(D(x(i))); })));
+    CHECK(near(xg::vmap(xg::hessian(f))(x), rows([&](int i) { return xg::hessian(f, D(x(i))); })));
+}
 TEST_CASE("vmap of transforms") {
     D const x = some({3, 3}).detach(), v = some({3, 3}, 2.).detach();
     CHECK(near(
