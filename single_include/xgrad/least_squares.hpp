@@ -2854,8 +2854,9 @@ private:
     /// One step; writes a message where it is the last one.
     void step() {
         double decrease = 0, model = 0, slope = 0, rho = -1, length = 0;
-        bool is_cut = false, moves = false, is_evaluated = false, is_proposed = false;
-        if ((is_proposed = propose_within_bounds(is_cut))) {
+        bool is_cut = false, moves = false, is_evaluated = false;
+        bool const is_proposed = propose_within_bounds(is_cut);
+        if (is_proposed) {
             model = predicted(d_);
             length = scaled_norm(d_);
             for (std::size_t i = 0; i < d_.size(); ++i) slope += gradient_[numbers_[i]] * d_[i];

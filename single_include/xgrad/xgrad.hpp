@@ -6657,6 +6657,7 @@ template <Number T> struct Constant {
     using operand_tag = void;
     using kind = kind_of<T>;
     using precision = bool; // promotes to anything
+    using indices = std::index_sequence<>;
     static constexpr std::size_t operand_count = 0;
     StoredScalar<T> kept;
 
@@ -6753,6 +6754,8 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     [[no_unique_address]] Op op; // the operation with its parameters
     detail::Operands<X...> x;    // the operands
 
+    // A cast in the place of std::forward and std::move: without optimisation, these are a function
+    // for each type of expression.
     template <class... Y>
         requires(sizeof...(Y) == sizeof...(X))
     XGRAD_INLINE explicit Expression(Op o, Y&&... operands)
@@ -8002,6 +8005,7 @@ template <Scalar T, std::size_t lanes = simd::Batch<float>::width> struct Slot {
     using kind = kind_of<T>;
     using precision = precision_of<T>;
     using scalar = T;
+    using indices = std::index_sequence<>;
     static constexpr std::size_t operand_count = 1;
 };
 
@@ -8058,18 +8062,10 @@ template <class... X> consteval auto first_operands() {
     return first;
 }
 
-/// The indices of the operands of an operation, as a type.
-template <class X> struct OperandIndices : std::type_identity<std::index_sequence<>> {};
-template <class Op, class... X>
-struct OperandIndices<Expression<Op, X...>> : std::type_identity<std::index_sequence_for<X...>> {};
-template <class X> using operand_indices = typename OperandIndices<X>::type;
-
 /// A list of scalar types.
-template <Scalar... T> struct Scalars {};
-template <class List> struct ScalarIndices;
-template <class... T>
-struct ScalarIndices<Scalars<T...>> : std::type_identity<std::index_sequence_for<T...>> {};
-template <class List> using scalar_indices = typename ScalarIndices<List>::type;
+template <Scalar... T> struct Scalars {
+    using indices = std::index_sequence_for<T...>;
+};
 template <class... Lists> struct JoinedScalars {
     using type = Scalars<>;
 };
@@ -8417,9 +8413,9 @@ template <class To, class X> XGRAD_INLINE To number_as(X const& x) {
     if constexpr (std::convertible_to<X, To> && !narrows) return To(x);
     else return WrongNumber<X>::report(), To();
 }
-/// The tangents of a result that are due to those of one argument, if d is the derivative by it. A
-/// tangent that is 0 contributes 0, even if d is infinite, where it is one `of_operand` of a
-/// kernel, or another one. It is no function of the operation: operations share it.
+/// The tangents of a result that are due to those of one argument; d is the derivative by it.
+/// `of_operand`: a tangent 0 of an operand of a kernel contributes 0, even if d is infinite;
+/// `other`: so does one of other dual numbers. All operations whose d has this type share it.
 template <class Y, class Value, bool of_operand, bool other, class W, std::size_t N, class D>
 XGRAD_INLINE Tangents<Value, N> pushed(Tangents<W, N> const& tangent, D const& d) {
     return Tangents<Value, N>(tangent.support(), [&](std::size_t i) XGRAD_LAMBDA_INLINE {
@@ -8484,10 +8480,12 @@ private:
         if constexpr (!is_tangent<Xj> || N == 0) return nothing;
         else if constexpr (of_numbers || (guarded && is_dual<V>))
             return OnNumbers<Y(L...), V>::template part<J, guarded>(op, xj.tangent, y, inner(x)...);
-        else // x / 0 itself is infinite
-            return pushed < Y, Value, guarded && !alone,
-                   guarded &&
-                       !has_factor < Op >> (xj.tangent, op.partial(wrt<J>{}, y, inner(x)...));
+        else {
+            constexpr bool of_operand = guarded && !alone,
+                           other = guarded && !has_factor<Op>; // x / 0 itself is infinite
+            return pushed<Y, Value, of_operand, other>(
+                xj.tangent, op.partial(wrt<J>{}, y, inner(x)...));
+        }
     }
 };
 
@@ -8593,7 +8591,7 @@ XGRAD_INLINE bool covers(OperandMask mask, OperandMask operands) {
 /// The values at all vertices of an expression, for one batch, and the walk over them. A function
 /// of Values knows the types and the numbers of the operands, so that a vertex takes few functions:
 /// without optimisation most of the compile time is that of functions.
-template <class X, class V, class Indices = operand_indices<X>> struct Values;
+template <class X, class V, class Indices = typename X::indices> struct Values;
 template <class T, class V> struct Values<Slot<T>, V, std::index_sequence<>> {
     value_at<Slot<T>, V> y;
 
@@ -8841,7 +8839,7 @@ struct GradientsAt<std::index_sequence<K...>, P, T...> : OperandAt<K, gradient_b
 /// Where the gradients of operands of these scalar types go. The branches on it never change within
 /// a block: they are predicted, and cost less than the code of one kernel for each combination.
 /// Of so many batches at once, whose first elements have the indices i.
-template <class P, std::size_t batches, class Operands, class Indices = scalar_indices<Operands>>
+template <class P, std::size_t batches, class Operands, class Indices = typename Operands::indices>
 struct GradientDestinations;
 template <class P, std::size_t batches, class... T, std::size_t... I>
 struct GradientDestinations<P, batches, Scalars<T...>, std::index_sequence<I...>> {
@@ -15388,7 +15386,7 @@ inline OperandMask operands_read(
 /// Adds what the gradients read at and below a vertex whose first operand has the number `first`.
 /// `above` is what the gradients of its ancestors read. Where `may_save`, the value of the vertex
 /// is saved if the rules of its operation read it and nothing else.
-template <class X, class Indices = operand_indices<X>> struct ReadsOf;
+template <class X, class Indices = typename X::indices> struct ReadsOf;
 template <class T> struct ReadsOf<Constant<T>, std::index_sequence<>> {
     static void add(Constant<T> const&, std::size_t, OperandMask, bool, Reads&) {}
 };
@@ -15413,12 +15411,12 @@ struct ReadsOf<Expression<Op, X...>, std::index_sequence<J...>> {
         Uses const uses[] = {partial_uses<J, has_gradient<J, X>>(e.op, signature, all)...};
         bool const saves = may_save && (uses[J] | ...) == uses_result;
         reads.result |= saves;
-        (static_cast<void>(
-             has_gradient<J, X> &&
-             (ReadsOf<X>::add(static_cast<OperandAt<J, X> const&>(e.x).operand, first + starts[J],
-                  above | operands_read(uses[J], starts.data(), sizeof...(X), first, saves), false,
-                  reads),
-                 true)),
+        ((has_gradient<J, X>
+                 ? ReadsOf<X>::add(static_cast<OperandAt<J, X> const&>(e.x).operand,
+                       first + starts[J],
+                       above | operands_read(uses[J], starts.data(), sizeof...(X), first, saves),
+                       false, reads)
+                 : void()),
             ...);
     }
 };
@@ -15625,7 +15623,7 @@ template <class E> struct FlattenedExpression {
     /// without constants of being uninitialised: they are padding.
     void const* const object;
 
-    explicit FlattenedExpression(E const& e, AnyTensor const** next = nullptr)
+    explicit FlattenedExpression(E const& e, AnyTensor const** next = nullptr) // a local variable
         : expression(FlatExpressionOf<E>::flatten(e, next = operands)),
           object(optimisation_barrier(static_cast<void const*>(&expression))) {}
     FlattenedExpression(FlattenedExpression const&) = delete;
@@ -16026,7 +16024,7 @@ XGRAD_LAZY [[gnu::cold]] void measure(
     CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
 
 /// Lists the vertices in prefix order: each before its operands.
-template <class X, class P, class Indices = operand_indices<X>> struct TracedVertices {
+template <class X, class P, class Indices = typename X::indices> struct TracedVertices {
     [[gnu::cold]] static void list(void const* x, CachedVector<TracedVertex>& out) {
         append_vertex(out, table_of<typename TracedVertexOf<X, P>::type>(), x);
     }
