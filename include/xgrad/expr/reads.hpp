@@ -16,7 +16,7 @@ struct Reads {
 };
 
 /// The operands that a rule reads, of an operation whose operands begin at `starts` behind `first`.
-inline OperandMask operands_read(
+XGRAD_INLINE OperandMask operands_read(
     Uses used, std::size_t const* starts, std::size_t count, std::size_t first, bool saves_result) {
     OperandMask all = 0;
     for (std::size_t i = 0; i < count; ++i)
