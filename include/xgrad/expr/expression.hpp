@@ -143,8 +143,7 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     [[no_unique_address]] Op op; // the operation with its parameters
     detail::Operands<X...> x;    // the operands
 
-    // A cast in the place of std::forward and std::move: without optimisation, these are a function
-    // for each type of expression.
+    // Casts: without optimisation std::forward is a function for each type of expression.
     template <class... Y>
         requires(sizeof...(Y) == sizeof...(X))
     XGRAD_INLINE explicit Expression(Op o, Y&&... operands)
