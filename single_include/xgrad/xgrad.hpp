@@ -6754,8 +6754,7 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     [[no_unique_address]] Op op; // the operation with its parameters
     detail::Operands<X...> x;    // the operands
 
-    // A cast in the place of std::forward and std::move: without optimisation, these are a function
-    // for each type of expression.
+    // Casts: without optimisation std::forward is a function for each type of expression.
     template <class... Y>
         requires(sizeof...(Y) == sizeof...(X))
     XGRAD_INLINE explicit Expression(Op o, Y&&... operands)
@@ -8235,9 +8234,7 @@ template <> struct Support<0> {
 } // namespace detail
 
 /// N tangents of type V, indexed from 0; 0 where nothing is given.
-template <class V, std::size_t N, class = std::make_index_sequence<N>> class Tangents;
-template <class V, std::size_t N, std::size_t... I>
-class Tangents<V, N, std::index_sequence<I...>> {
+template <class V, std::size_t N> class Tangents {
 public:
     /// Which tangents may differ from 0.
     using Support = detail::Support<Number<typename detail::BottomOf<V>::type> ? 0 : (N + 63) / 64>;
@@ -8255,7 +8252,7 @@ public:
     /// Tangent i is f(i) where the support has i, and 0 where not.
     template <class F>
     XGRAD_INLINE Tangents(Support support, F const& f)
-        : at_{support.has(I) ? f(I) : V(0)...}, support_(support) {}
+        : Tangents(support, f, std::make_index_sequence<N>{}) {}
 
     XGRAD_INLINE V const& operator[](std::size_t i) const { return at_[i]; }
     V const* begin() const { return at_; }                    // the first tangent
@@ -8270,6 +8267,9 @@ public:
     }
 
 private:
+    template <class F, std::size_t... I>
+    XGRAD_INLINE Tangents(Support support, F const& f, std::index_sequence<I...>)
+        : at_{support.has(I) ? f(I) : V(0)...}, support_(support) {}
     XGRAD_INLINE static V zero(std::size_t) { return V(0); }
 
     V at_[N];
@@ -8277,7 +8277,7 @@ private:
     // it does not know the mask (benchmarks/sum_over.cpp).
     [[no_unique_address]] mutable Support support_;
 };
-template <class V> class Tangents<V, 0, std::index_sequence<>> {
+template <class V> class Tangents<V, 0> {
 public:
     using Support = detail::Support<0>;
     Tangents() = default;
@@ -15374,7 +15374,7 @@ struct Reads {
 };
 
 /// The operands that a rule reads, of an operation whose operands begin at `starts` behind `first`.
-inline OperandMask operands_read(
+XGRAD_INLINE OperandMask operands_read(
     Uses used, std::size_t const* starts, std::size_t count, std::size_t first, bool saves_result) {
     OperandMask all = 0;
     for (std::size_t i = 0; i < count; ++i)
