@@ -22,7 +22,7 @@ struct IndexSelect : Arraywise {
     detail::Array<std::int64_t> index; // row-major; each element is the index of a slice
     std::size_t axis = 0;              // normalised
     std::int64_t frozen = -1;          // index of a slice that gets no gradient
-    bool zeroes_frozen = false;        // as the transpose of IndexAdd does
+    bool zeroes_frozen = false;        // as the gradient of IndexAdd does
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
@@ -69,25 +69,26 @@ private:
     }
 };
 
-/// Zeros of a shape to which slices are added: the transpose of IndexSelect.
-struct IndexAdd : Arraywise {
-    IndexSelect picked; // the selection whose transpose this is
-    Shape shape;        // of the result
+/// Zeros of a shape to which slices, or elements, are added: the transpose of a selection.
+template <class Selection> struct TransposeOf : Arraywise {
+    Selection picked;
+    Shape shape; // of the result
 
-    template <Scalar T> auto value(detail::Array<T> const& slices) const {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape, T(0));
-        picked.add_onto(out, slices);
+        picked.add_onto(out, x);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        IndexSelect back = picked;
-        back.zeroes_frozen = true;
+        Selection back = picked;
+        if constexpr (requires { back.zeroes_frozen; }) back.zeroes_frozen = true;
         return express(std::move(back), g);
     }
 };
+struct IndexAdd : TransposeOf<IndexSelect> {};
 
 auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
-    return express(IndexAdd{{}, *this, x.shape()}, g);
+    return express(IndexAdd{{{}, *this, x.shape()}}, g);
 }
 
 /// Selects one element for each index: the result at position p is the element with index[p] along
@@ -124,23 +125,10 @@ private:
     }
 };
 
-/// Zeros of a shape to which elements are added: the transpose of Gather.
-struct ScatterAdd : Arraywise {
-    Gather picked; // the selection whose transpose this is
-    Shape shape;   // of the result
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        detail::Array<T> out(shape, T(0));
-        picked.add_onto(out, x);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        return express(picked, g);
-    }
-};
+struct ScatterAdd : TransposeOf<Gather> {};
 
 auto Gather::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
-    return express(ScatterAdd{{}, *this, x.shape()}, g);
+    return express(ScatterAdd{{{}, *this, x.shape()}}, g);
 }
 
 } // namespace xgrad

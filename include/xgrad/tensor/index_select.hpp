@@ -105,7 +105,7 @@ auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& inde
     Shape wanted = x.shape();
     wanted[selection.axis] = selection.index.numel;
     detail::check_added("index_add", x, y, wanted);
-    return materialize_expression(x + express(IndexAdd{{}, std::move(selection), x.shape()}, y));
+    return materialize_expression(x + express(IndexAdd{{{}, std::move(selection), x.shape()}}, y));
 }
 
 /// One element of x for each element of `index`, which has as many axes as x. In two dimensions:
@@ -121,7 +121,8 @@ template <Operand X, Operand Y>
 auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
     auto selection = detail::checked_gather("scatter_add", x, axis, index);
     detail::check_added("scatter_add", x, y, index.shape());
-    return materialize_expression(x + express(ScatterAdd{{}, std::move(selection), x.shape()}, y));
+    return materialize_expression(
+        x + express(ScatterAdd{{{}, std::move(selection), x.shape()}}, y));
 }
 
 } // namespace xgrad
