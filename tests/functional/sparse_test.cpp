@@ -397,6 +397,37 @@ TEST_CASE("a plan is not used where the indices, masks or Nodes of a function ar
     CHECK(difference(plan.jacobian(other).to_dense(), xg::jacobian(f, other)) == "");
 }
 
+TEST_CASE("a plan compares the axis of a reduction and the side of a product") {
+    D const w({{1., 0., 2.}, {0., 3., 0.}, {0., 0., 1.}});
+    std::pair<Function, Function> const pairs[]{
+        {[](D const& a) { return D(sum(a, 1)); }, [](D const& a) { return D(sum(a, 0)); }},
+        {[](D const& a) { return D(mean(a * a, {1})); },
+            [](D const& a) { return D(mean(a * a, {0})); }},
+        {[](D const& a) { return D(prod(a, 1)); }, [](D const& a) { return D(prod(a, 0)); }},
+        {[](D const& a) { return D(cumprod(a, 1)); }, [](D const& a) { return D(cumprod(a, 0)); }},
+        {[](D const& a) { return D(norm(a, 2, {1})); },
+            [](D const& a) { return D(norm(a, 2, {0})); }},
+        {[](D const& a) { return D(logsumexp(a, 1)); },
+            [](D const& a) { return D(logsumexp(a, 0)); }},
+        {[&](D const& a) { return D(matmul(w, a)); }, [&](D const& a) { return D(matmul(a, w)); }},
+        {[](D const& a) { return D(matmul(a, a)); },
+            [](D const& a) { return D(matmul(a, D(a.t()))); }},
+    };
+    D const x({{2., 1.5, 3.}, {1., 4., 2.5}, {3., 2., 5.}}), other = x * 0.25;
+    for (std::size_t i = 0; i < std::size(pairs); ++i) {
+        INFO("pair " << i);
+        auto const& [one, two] = pairs[i];
+        Function const f = [&](D const& a) { return a.data()[0] > 1. ? one(a) : two(a); };
+        auto const dense = [&](D const& at) { return D(xg::jacobian(f, at).reshape({-1, 9})); };
+        auto replanned = xg::sparsity(f, x, {.replan = true});
+        for (auto const& at : {x, other, D(x * 1.1)})
+            CHECK(difference(replanned.jacobian(at).to_dense(), dense(at)) == "");
+        auto const plan = xg::sparsity(f, x);
+        CHECK(difference(plan.jacobian(D(x * 1.1)).to_dense(), dense(D(x * 1.1))) == "");
+        CHECK_THROWS_AS(plan.jacobian(other), xg::GraphError);
+    }
+}
+
 TEST_CASE("check finds a missing entry of a thousand-millionth of its row") {
     D const x = noise({4});
     auto const f = [](D const& a) { return D(a * 3. + 1e-9 * roll(a, 1, 0)); };

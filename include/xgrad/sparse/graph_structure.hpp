@@ -15,8 +15,9 @@ XGRAD_LAZY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outp
 XGRAD_LAZY bool is_custom(Node& node);
 
 /// For each Node between inputs and outputs a hash of its operation, its edges, its shapes, and
-/// which elements it connects. So the indices and masks of two graphs are compared without being
-/// stored: a Node that saves no values gets random tangents, and its results are hashed.
+/// which elements it connects. So the indices, masks and axes of two graphs are compared without
+/// being stored: a Node gets random tangents, and random numbers in the place of those that it
+/// saves, and its results are hashed.
 class GraphStructure {
 public:
     GraphStructure() = default;

@@ -106,27 +106,37 @@ XGRAD_LAZY Dependence dependence(std::string_view name, std::size_t columns, Typ
     return {&type, shape, linked_pattern(name, numel(shape), columns, links)};
 }
 
+/// Puts random numbers in the place of the numbers that a Node saves, as long as this object lives:
+/// what the Node does then follows from its axes and indices alone. A custom one keeps its own.
+template <class = void> class RandomSavedTensors {
+public:
+    explicit RandomSavedTensors(Node& node) {
+        if (is_custom(node)) return;
+        for (auto const& each : node.saved_tensors()) {
+            AnyTensor const value = each.tensor->unpack(node);
+            if (!is_differentiable(value.dtype())) continue;
+            auto noise = SavedTensor::operand(scattered(*value.impl().type, value.shape(),
+                [stream = 9 + saved_.size()](std::size_t i) { return scattered(i, stream); }));
+            saved_.emplace_back(each.tensor, std::exchange(*each.tensor, std::move(noise)));
+        }
+    }
+    RandomSavedTensors& operator=(RandomSavedTensors&&) = delete; // and no copies
+    ~RandomSavedTensors() {
+        for (auto& [place, value] : saved_) *place = std::move(value);
+    }
+    bool empty() const noexcept { return saved_.empty(); }
+
+private:
+    std::vector<std::pair<SavedTensor*, SavedTensor>> saved_;
+};
+
 /// Finds the links of a Node from what it does with random vectors.
 template <class = void> class NodeProbe {
 public:
     NodeProbe(std::string_view name, std::size_t columns, Node& node,
         std::vector<Dependence const*> const& from)
-        : name_(name), columns_(columns), node_(node), from_(from) {
-        is_asked_ = !is_custom(node);
-        if (is_asked_)
-            for (auto const& each : node.saved_tensors()) {
-                AnyTensor const value = each.tensor->unpack(node);
-                if (!is_differentiable(value.dtype())) continue;
-                auto noise = SavedTensor::operand(scattered(*value.impl().type, value.shape(),
-                    [stream = 9 + saved_.size()](std::size_t i) { return scattered(i, stream); }));
-                saved_.emplace_back(each.tensor, std::exchange(*each.tensor, std::move(noise)));
-            }
-    }
-    NodeProbe(NodeProbe const&) = delete;
-    NodeProbe& operator=(NodeProbe const&) = delete;
-    ~NodeProbe() {
-        for (auto& [place, value] : saved_) *place = std::move(value);
-    }
+        : name_(name), columns_(columns), node_(node), from_(from), is_asked_(!is_custom(node)),
+          saved_(node) {}
 
     void run(std::span<Dependence> to) {
         outputs_ = push([](std::size_t) { return 1.; });
@@ -354,9 +364,9 @@ private:
     std::size_t columns_;
     Node& node_;
     std::vector<Dependence const*> const& from_;
-    bool is_asked_ = false;
+    bool is_asked_;
+    RandomSavedTensors<> saved_;
     std::vector<AnyTensor> outputs_; // zeros, undefined where no input has an effect
-    std::vector<std::pair<SavedTensor*, SavedTensor>> saved_;
     std::deque<SparsePattern> groups_;
 };
 

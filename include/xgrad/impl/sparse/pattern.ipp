@@ -1,6 +1,7 @@
 // Bodies of graph_structure.hpp and pattern.hpp.
 #pragma once
 
+#include <bit>
 #include <unordered_map>
 
 #include <xgrad/autograd/second_order.hpp>
@@ -58,6 +59,12 @@ private:
     std::uint64_t state_ = 0;
 };
 
+/// The shape of the result or grad_output, as it is broadcast to the index space.
+XGRAD_LAZY Shape result_shape(FusedNode const& node, bool keep) {
+    auto const* const sum = node.sum();
+    return sum ? sum->reduced(node.space(), keep) : node.space();
+}
+
 /// Follows shapes from the inputs on, one Node after the other.
 template <class = void> class StructureReader {
 public:
@@ -85,8 +92,7 @@ public:
         if (node.forward_rule() == ForwardRule::fused) {
             auto const& of = static_cast<FusedNode const&>(node);
             to[0].type = &of.table().result_type;
-            to[0].shape =
-                of.sum() ? of.sum()->reduced(of.space(), of.sum()->keeps_dims) : of.space();
+            to[0].shape = result_shape(of, of.sum() && of.sum()->keeps_dims);
             add_expression(hash, of);
         } else if (node.forward_rule() == ForwardRule::fused_gradient) {
             auto const& of = static_cast<FusedGradientNode<> const&>(node).of();
@@ -117,6 +123,8 @@ private:
     }
     static void add_expression(StreamHash& hash, FusedNode const& node) {
         hash.add(reinterpret_cast<std::uintptr_t>(&node.table())); // one for each expression
+        if (auto const* const sum = node.sum())
+            for (auto const axis : sum->axes) hash.add(static_cast<std::uint64_t>(axis) + 1);
         for (std::size_t k = 0; k < node.operand_count(); ++k) {
             hash.add(node.operand_shape(k));
             hash.add(node.makes_gradient(k) ? node.edge_of(k) + 1 : 0);
@@ -144,18 +152,19 @@ private:
             tangents[e] = tensor_of(*type, std::move(view));
             first += numel(shape);
         }
+        RandomSavedTensors<> const saved(node);
         if (std::ranges::any_of(tangents, &AnyTensor::defined)) node.pushforward(tangents, results);
         hash.add(std::hash<std::string>()(node.name()));
-        auto const saved = node.saved_tensors();
-        bool const reads_values =
-            is_custom(node) || std::ranges::any_of(saved, [&](auto const& each) {
-                return is_differentiable(each.tensor->unpack(node).dtype());
-            });
         for (std::size_t o = 0; o < to.size(); ++o) {
             if (!results[o].defined()) continue;
             auto const& type = *(to[o].type = results[o].impl().type);
             to[o].shape = results[o].shape();
-            if (reads_values) continue;
+            if (is_custom(node)) continue;
+            if (!saved.empty()) { // numbers that rounding may change
+                for (double const x : doubles_of(results[o], 1))
+                    hash.add((std::bit_cast<std::uint32_t>(static_cast<float>(x)) + 0x8000) >> 16);
+                continue;
+            }
             AnyArray const& a = results[o].impl().array;
             auto const at = std::ranges::find(
                 numbers_, a.storage, [](auto const& t) -> auto& { return t.impl().array.storage; });
@@ -198,7 +207,7 @@ XGRAD_LAZY_BODY std::string GraphStructure::difference(
             continue;
         std::string const is = i < nodes.size() ? nodes[i]->name() : "nothing",
                           was = i < names_.size() ? names_[i] : "nothing";
-        return is == was ? "other indices, a mask or shapes in " + is
+        return is == was ? "other indices, axes, a mask or shapes in " + is
                          : is + " in the place of " + was;
     }
     for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -273,11 +282,6 @@ private:
         else NodeProbe<>(name_, columns_, node, from).run(to);
     }
 
-    /// The shape of the result or grad_output, as it is broadcast to the index space.
-    static Shape result_shape(FusedNode const& node, bool keep) {
-        auto const* const sum = node.sum();
-        return sum ? sum->reduced(node.space(), keep) : node.space();
-    }
     void visit_fused(
         FusedNode const& node, std::span<Dependence const*> from, Dependence& to) const {
         Links links;
