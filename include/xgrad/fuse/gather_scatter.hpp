@@ -238,7 +238,8 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
     for (; row < rows; ++row, end += n) {
         simd::Batch<P> sum;
         i += sum_batches(t + i, end - i, sum, std::identity());
-        sum = sum + std::exchange(begun, simd::Batch<P>(0));
+        sum = sum + begun;
+        begun = simd::Batch<P>(0);
         if (i < end && row + 1 < rows) {
             auto const last = simd::Batch<P>::load(t + i),
                        mine = where(first_lanes<P>(end - i), last, simd::Batch<P>(0));

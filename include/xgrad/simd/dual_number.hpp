@@ -95,7 +95,7 @@ public:
     /// Which tangents may differ from 0.
     using Support = detail::Support<Number<typename detail::BottomOf<V>::type> ? 0 : (N + 63) / 64>;
 
-    XGRAD_INLINE Tangents() : Tangents(Support::none(), zero) {}
+    XGRAD_INLINE Tangents() : Tangents(Support::none(), Zero{}) {}
     /// All tangents are t.
     template <class T>
         requires std::convertible_to<T, V>
@@ -126,7 +126,9 @@ private:
     template <class F, std::size_t... I>
     XGRAD_INLINE Tangents(Support support, F const& f, std::index_sequence<I...>)
         : at_{support.has(I) ? f(I) : V(0)...}, support_(support) {}
-    XGRAD_INLINE static V zero(std::size_t) { return V(0); }
+    struct Zero {
+        XGRAD_INLINE V operator()(std::size_t) const { return V(0); }
+    };
 
     V at_[N];
     // Mutable: of a constant variable without such a member g++ 12 makes an object in memory, where
@@ -157,7 +159,7 @@ template <class V, std::size_t N> struct Dual {
     V value;                // the value
     Tangents<V, N> tangent; // tangent[i] is the derivative in direction i
 
-    Dual() = default;
+    XGRAD_INLINE Dual() : value() {}
     /// A constant: its tangents are 0.
     template <class X>
         requires(std::convertible_to<X, V> && detail::dual_depth<X> <= detail::dual_depth<V>)

@@ -60,8 +60,8 @@ AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, 
     void const* expression, AnyTensor const* const* operands, Axes const* over, bool keepdims,
     bool mean);
 
-/// A flattened expression and pointers to its operands.
-template <class E> struct FlattenedExpression {
+/// A flattened expression and pointers to its operands. Lanes as in the name of Slot.
+template <class E, std::size_t lanes = simd::Batch<float>::width> struct FlattenedExpression {
     static_assert(E::operand_count <= max_operands,
         "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
     using F = flat_expression<E>;
