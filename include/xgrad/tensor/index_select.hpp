@@ -57,8 +57,9 @@ Gather checked_gather(
     return {{}, checked_index(name, index, d, x.shape()[d]), d};
 }
 
-template <Operand X, Operand Y>
-void check_added(std::string_view name, X const& x, Y const& y, Shape const& wanted) {
+template <class Op, class Selection, Operand X, Operand Y>
+auto add_selected(
+    std::string_view name, Selection selection, X const& x, Y const& y, Shape const& wanted) {
     using T = typename X::scalar;
     static_assert(std::same_as<typename Y::scalar, T>,
         "index_add, scatter_add: what is added has the scalar type of what it is added to");
@@ -66,6 +67,7 @@ void check_added(std::string_view name, X const& x, Y const& y, Shape const& wan
     if (!(y.shape() == wanted))
         fail<ShapeError>(name, ": shape ", wanted, " is to be added to parts of shape ", x.shape(),
             ", not shape ", y.shape());
+    return materialize_expression(x + express(Op{{{}, std::move(selection), x.shape()}}, y));
 }
 
 } // namespace detail
@@ -104,8 +106,7 @@ auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& inde
     auto selection = detail::checked_index_select("index_add", x, axis, index);
     Shape wanted = x.shape();
     wanted[selection.axis] = selection.index.numel;
-    detail::check_added("index_add", x, y, wanted);
-    return materialize_expression(x + express(IndexAdd{{{}, std::move(selection), x.shape()}}, y));
+    return detail::add_selected<IndexAdd>("index_add", std::move(selection), x, y, wanted);
 }
 
 /// One element of x for each element of `index`, which has as many axes as x. In two dimensions:
@@ -119,10 +120,8 @@ auto gather(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) 
 /// x, with each element of y added to the element that gather() reads. y has the shape of `index`.
 template <Operand X, Operand Y>
 auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
-    auto selection = detail::checked_gather("scatter_add", x, axis, index);
-    detail::check_added("scatter_add", x, y, index.shape());
-    return materialize_expression(
-        x + express(ScatterAdd{{{}, std::move(selection), x.shape()}}, y));
+    return detail::add_selected<ScatterAdd>(
+        "scatter_add", detail::checked_gather("scatter_add", x, axis, index), x, y, index.shape());
 }
 
 } // namespace xgrad
