@@ -229,7 +229,7 @@ public:
         while (size_ > n) pop_back();
         while (size_ < n) emplace_back();
     }
-    void resize(std::size_t n, T const& value) {
+    void resize(std::size_t n, T value) { // which may be an element
         reserve(n);
         while (size_ > n) pop_back();
         while (size_ < n) push_back(value);
@@ -262,9 +262,10 @@ public:
         if (capacity_ != N) deallocate(data_, capacity_ * sizeof(T));
     }
     template <class... A> T& emplace_back(A&&... arguments) {
+        T const element{std::forward<A>(arguments)...}; // as above
         if (size_ == capacity_) [[unlikely]]
             grow();
-        return *::new (data_ + size_++) T{std::forward<A>(arguments)...};
+        return *::new (data_ + size_++) T(element);
     }
     T pop_back() noexcept { return data_[--size_]; }
     std::size_t size() const noexcept { return size_; }
