@@ -183,6 +183,18 @@ TEST_CASE("a fit whose minimum is at infinity ends") {
     }
 }
 
+TEST_CASE("beside a maximum of the squares a fit leaves it, or does not converge") {
+    for (auto const& fit : fits)
+        for (double const start : {1e-12, 1e-9, 1e-8, 1e-7, 1e-5}) {
+            CAPTURE(std::string(fit.method));
+            CAPTURE(std::string(fit.solver));
+            CAPTURE(start);
+            auto const r =
+                xg::least_squares([](D const& p) { return D(p * p - 1.); }, D({start}), fit);
+            CHECK((!r.success || std::abs(r.x(0).item() - 1) < 1e-7));
+        }
+}
+
 TEST_CASE("a derivative of the wrong sign does not converge") {
     for (auto const& fit : fits) {
         if (std::string(fit.method) == "gauss_newton") continue;
