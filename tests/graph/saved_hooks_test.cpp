@@ -309,12 +309,15 @@ TEST_CASE("where hooks are disabled, making them fails with the given words; the
     D const x({1., 2.}, xg::requires_grad);
     {
         xg::DisableSavedTensorsHooks const off("not here");
-        CHECK_THROWS_WITH_AS(xg::SavedTensorsHooks(same, same), "not here", xg::GraphError);
+        CHECK_THROWS_WITH_AS(
+            static_cast<void>(xg::SavedTensorsHooks(same, same)), "not here", xg::GraphError);
         {
             xg::DisableSavedTensorsHooks const inner("nor here");
-            CHECK_THROWS_WITH_AS(xg::SavedTensorsHooks(same, same), "nor here", xg::GraphError);
+            CHECK_THROWS_WITH_AS(
+                static_cast<void>(xg::SavedTensorsHooks(same, same)), "nor here", xg::GraphError);
         }
-        CHECK_THROWS_WITH_AS(xg::SavedTensorsHooks(same, same), "not here", xg::GraphError);
+        CHECK_THROWS_WITH_AS(
+            static_cast<void>(xg::SavedTensorsHooks(same, same)), "not here", xg::GraphError);
         CHECK(difference(grad(sum(x * x), x), {2., 4.}) == "");
         bool in_other_thread = false;
         std::thread([&] {
@@ -325,7 +328,8 @@ TEST_CASE("where hooks are disabled, making them fails with the given words; the
     }
     Counts n;
     xg::SavedTensorsHooks const hooks(n.pack(), n.unpack());
-    CHECK_THROWS_WITH_AS(xg::DisableSavedTensorsHooks("too late"), "too late", xg::GraphError);
+    CHECK_THROWS_WITH_AS(
+        static_cast<void>(xg::DisableSavedTensorsHooks("too late")), "too late", xg::GraphError);
     static_cast<void>(D(x * x));
     CHECK(n.packed == 1);
 }

@@ -150,7 +150,8 @@ template <class T> void check_all_come_back(Layers<T>& layers) {
         auto& m = *layers.all[i];
         auto const loaded = importer.load_module("layers", "m" + std::to_string(i));
         INFO(to_string(m));
-        CHECK(typeid(*loaded) == typeid(m));
+        auto const& same = *loaded;
+        CHECK(typeid(same) == typeid(m));
         CHECK(to_string(*loaded) == to_string(m));
         CHECK(same_state(*loaded, m));
         CHECK(xg::data::to_text(package::detail::record_of(*loaded).arguments) ==
