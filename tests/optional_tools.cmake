@@ -18,7 +18,10 @@ xgrad_find_tool(pkg_config pkg-config pkgconf)
 xgrad_find_tool(aarch64_compiler aarch64-linux-gnu-g++)
 xgrad_find_tool(aarch64_emulator qemu-aarch64 qemu-aarch64-static)
 
-# Every clang that README.md names, beside the compiler of this build: the oldest, and 16 or a newer one. Each may be there as clang++, too.
+# Other compilers than that of this build: g++, and every clang that README.md names, the oldest, and 16 or a newer one. Each may be there as clang++, too.
+find_program(XGRAD_OTHER_GCC g++)
+mark_as_advanced(XGRAD_OTHER_GCC)
+xgrad_set_tool(gcc "${XGRAD_OTHER_GCC}" "g++ is not installed")
 function(xgrad_find_clang name least most)
     string(TOUPPER "XGRAD_OTHER_${name}" variable)
     set(names "")
@@ -39,6 +42,10 @@ function(xgrad_find_clang name least most)
 endfunction()
 xgrad_find_clang(clang14 14 14)
 xgrad_find_clang(clang 16 29)
+set(xgrad_others clang14 clang)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set(xgrad_others clang14 gcc)
+endif()
 
 set(has_libcxx OFF)
 if(XGRAD_OTHER_CLANG)
