@@ -128,5 +128,8 @@ xgrad_missing_tools(missing valgrind recorded_compiler)
 if(NOT missing AND NOT TARGET counted)
     add_subdirectory("${PROJECT_SOURCE_DIR}/benchmarks/programs" "${PROJECT_BINARY_DIR}/benchmarks/programs")
 endif()
+if(NOT missing)
+    add_custom_target(test_instructions DEPENDS counted)
+endif()
 xgrad_add_test(instructions LABEL source NEEDS valgrind recorded_compiler COMMAND
     "${PROJECT_SOURCE_DIR}/benchmarks/instructions" "${PROJECT_BINARY_DIR}")

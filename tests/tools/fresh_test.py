@@ -106,7 +106,7 @@ mkdir -p "$system/usr" && ln -s ../bin "$system/usr/bin"
         self.commit()
         code, output = self.fresh(program=".ci/run")
         self.assertEqual(code, 0, output)
-        self.assertRegex(output, r"first in .*, CI=true, 3 minutes, .*\nsecond\ninstalls test clang-14 .*\ntests --skipped\n")
+        self.assertRegex(output, r"first in .*, CI=true, 3 minutes, .*\nsecond\ninstalls test clang-14 .*\ntests --skipped\ntests gcc --only .*\n")
         self.put("checkout/tools/second", "#!/bin/bash\nexit 1\n", executable=True)
         self.commit()
         code, output = self.fresh(program=".ci/run")
