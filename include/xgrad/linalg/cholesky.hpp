@@ -56,8 +56,7 @@ namespace linalg {
 /// definite matrix. Only the lower triangle is read; the gradient is Hermitian. Throws LinAlgError
 /// if A is not positive definite.
 template <Operand A> auto cholesky(A const& a) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.cholesky", x);
+    auto const x = detail::square_argument("linalg.cholesky", a);
     return detail::LinalgCholesky<typename A::value_type>::apply(x);
 }
 

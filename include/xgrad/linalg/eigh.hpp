@@ -96,14 +96,12 @@ namespace linalg {
 /// must not depend on the phases of complex vectors (GraphError): vectors are unique up to their
 /// phase only.
 template <Operand A> auto eigh(A const& a, Flag upper = false) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.eigh", x);
+    auto const x = detail::square_argument("linalg.eigh", a);
     return detail::LinalgEigh<typename A::value_type>::apply(x, bool(upper), true);
 }
 /// Only the eigenvalues.
 template <Operand A> auto eigvalsh(A const& a, Flag upper = false) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.eigvalsh", x);
+    auto const x = detail::square_argument("linalg.eigvalsh", a);
     return std::get<0>(detail::LinalgEigh<typename A::value_type>::apply(
         x, bool(upper), detail::recording() && x.requires_grad()));
 }

@@ -288,24 +288,21 @@ template <Operand A, Operand B> Tensor<typename A::value_type> solve(A const& a,
 /// The inverse of each matrix. Throws LinAlgError for a singular one. To multiply by it, solve() is
 /// faster and more accurate.
 template <Operand A> auto inv(A const& a) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.inv", x);
+    auto const x = detail::square_argument("linalg.inv", a);
     return detail::inverse(x, detail::regular_factors("linalg.inv", x, "inversion"), false);
 }
 
 /// The determinant of each matrix. Its gradient is right for singular matrices, too, but cannot be
 /// differentiated again there (GraphError).
 template <Operand A> auto det(A const& a) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.det", x);
+    auto const x = detail::square_argument("linalg.det", a);
     return detail::LinalgDet<typename A::value_type>::apply(x);
 }
 
 /// The sign (of magnitude 1) of the determinant of each matrix, and the logarithm of its magnitude:
 /// 0 and -infinity for a singular matrix, whose gradient is not finite.
 template <Operand A> auto slogdet(A const& a) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.slogdet", x);
+    auto const x = detail::square_argument("linalg.slogdet", a);
     return detail::LinalgSlogdet<typename A::value_type>::apply(x);
 }
 

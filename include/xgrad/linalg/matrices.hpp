@@ -89,6 +89,11 @@ template <Scalar T> void check_square(std::string_view name, Tensor<T> const& a)
         fail<ShapeError>(name, ": A must be batches of square matrices, but they are ", a.shape(-2),
             " by ", a.shape(-1), " matrices, of shape ", a.shape());
 }
+template <Operand X> auto square_argument(std::string_view name, X const& x) {
+    auto a = matrix_argument(x);
+    check_square(name, a);
+    return a;
+}
 
 /// True if all elements are finite. With others LAPACK's iterations may give wrong results or not
 /// end.

@@ -112,16 +112,14 @@ namespace linalg {
 
 /// exp(A) = 1 + A + A A/2 + ... of each square matrix.
 template <Operand A> auto matrix_exp(A const& a) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.matrix_exp", x);
+    auto const x = detail::square_argument("linalg.matrix_exp", a);
     return detail::LinalgMatrixExp<typename A::value_type>::apply(x);
 }
 
 /// The n-th power of each square matrix; of its inverse for a negative n.
 template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n) {
     using T = typename A::value_type;
-    auto base = detail::matrix_argument(a);
-    detail::check_square("linalg.matrix_power", base);
+    auto base = detail::square_argument("linalg.matrix_power", a);
     if (n == 1) return base.clone();
     if (n < 0)
         base = detail::inverse(
