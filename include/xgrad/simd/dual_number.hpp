@@ -95,7 +95,8 @@ public:
     /// Which tangents may differ from 0.
     using Support = detail::Support<Number<typename detail::BottomOf<V>::type> ? 0 : (N + 63) / 64>;
 
-    XGRAD_INLINE Tangents() : Tangents(Support::none(), Zero{}) {}
+    XGRAD_INLINE Tangents()
+        : Tangents(Support::none(), [](std::size_t) XGRAD_LAMBDA_INLINE { return V(0); }) {}
     /// All tangents are t.
     template <class T>
         requires std::convertible_to<T, V>
@@ -126,9 +127,6 @@ private:
     template <class F, std::size_t... I>
     XGRAD_INLINE Tangents(Support support, F const& f, std::index_sequence<I...>)
         : at_{support.has(I) ? f(I) : V(0)...}, support_(support) {}
-    struct Zero {
-        XGRAD_INLINE V operator()(std::size_t) const { return V(0); }
-    };
 
     V at_[N];
     // Mutable: of a constant variable without such a member g++ 12 makes an object in memory, where
