@@ -80,6 +80,7 @@ enum class Planned {
     hessian,  // of a function that returns one real number
     both      // the Hessian, too, where the function has one
 };
+inline constexpr std::string_view makers_of[] = {"sparse_jacobian", "sparse_hessian", "sparsity"};
 /// The scalar type of all tensors of a function, if it is one.
 template <class S> struct SameScalars;
 template <class T, class... More> struct SameScalars<std::tuple<T, More...>> {
@@ -102,14 +103,15 @@ public:
     Sparsity(F f, In const& x, SparsityOptions options, detail::Planned planned)
         : f_(std::move(f)), check_(options.check), replan_(options.replan) {
         auto const given = [](auto const& pattern) { return pattern ? &*pattern : nullptr; };
-        run("sparsity", x, [&](detail::Evaluation const& e) {
-            if (planned != detail::Planned::hessian)
-                jacobian_ = detail::jacobian_passes(e, given(options.jacobian));
-            if constexpr (is_function_of_reals)
-                if (planned == detail::Planned::hessian ||
-                    (planned == detail::Planned::both && e.outputs[0].numel() == 1))
-                    hessian_ = detail::hessian_passes(e, given(options.hessian));
-        });
+        run(detail::makers_of[static_cast<std::size_t>(planned)], x,
+            [&](detail::Evaluation const& e) {
+                if (planned != detail::Planned::hessian)
+                    jacobian_ = detail::jacobian_passes(e, given(options.jacobian));
+                if constexpr (is_function_of_reals)
+                    if (planned == detail::Planned::hessian ||
+                        (planned == detail::Planned::both && e.outputs[0].numel() == 1))
+                        hessian_ = detail::hessian_passes(e, given(options.hessian));
+            });
     }
 
     /// The derivatives of all elements of f(x).

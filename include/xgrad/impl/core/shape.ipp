@@ -136,7 +136,7 @@ XGRAD_FUNCTION std::size_t normalize_axis(
     auto const rank = static_cast<std::ptrdiff_t>(shape.size() + new_axes);
     if (axis < -rank || axis >= rank)
         fail<IndexError>(operation, ": axis ", axis, " is out of range for an array with ", rank,
-            " dimensions, of shape ", shape);
+            " dimensions, ", new_axes ? "made of" : "of", " shape ", shape);
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
