@@ -15,6 +15,7 @@ import compiler
 
 MOST_LINES = 25
 MOST_LINES_OF_CLANG = 45     # it tells of every constructor that does not fit
+MORE_LINES_OF_CLANG = {"double_expression_for_a_float_tensor.cpp": 75}     # all of Tensor's: a deleted one would fit, and be chosen among overloads
 EXPECTED_IN_CLANG = re.S     # it names a deleted function, and shows its declaration on other lines
 FEW_LINES = 12               # of a message beside others; alone, the headers that lead to it come on top
 DOCUMENT = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "functions.md"
@@ -82,7 +83,7 @@ def check(words, program, lines_at_once):
         return f"{program.name} compiles with MISTAKE, and must not"
     if not re.search(expected[1].strip(), messages, flags):
         return f"{program.name}: no message matches /{expected[1].strip()}/ in\n{beginning(messages)}"
-    most = MOST_LINES_OF_CLANG if "clang" in words[0] else MOST_LINES
+    most = MORE_LINES_OF_CLANG.get(program.name, MOST_LINES_OF_CLANG) if "clang" in words[0] else MOST_LINES
     if lines >= most:
         return f"{program.name}: {lines} lines of messages, {most} are too many:\n{beginning(messages)}"
     print(f"{program.name}, alone, {lines} lines:\n{messages}")

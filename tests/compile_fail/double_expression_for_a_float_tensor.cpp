@@ -1,4 +1,4 @@
-// expect: (?s)error: .*convert_by_cast_or_real_or_abs2
+// expect: conversion from '.*Expression<.*Tensor<double>.*'\)? to .*Tensor<float>'
 #include <xgrad/xgrad.hpp>
 
 int main() {

@@ -283,3 +283,19 @@ TEST_CASE("eval makes the tensor of an expression once, and gives a tensor itsel
     CHECK(values(before) == std::vector<double>{2, 4});
     CHECK(values(xg::eval(formula)) == std::vector<double>{4, 6});
 }
+
+namespace {
+std::string taken(D const&) { return "double"; }
+std::string taken(xg::Tensor<float> const&) { return "float"; }
+std::string taken(Z const&) { return "complex"; }
+} // namespace
+
+TEST_CASE("of functions with tensors of other types an expression finds that of its own") {
+    D const x({1., 2.});
+    xg::Tensor<float> const f({1.f, 2.f});
+    Z const z({1., 2.});
+    CHECK(taken(x * x) == "double");
+    CHECK(taken(f * f) == "float");
+    CHECK(taken(z * z) == "complex");
+    CHECK(taken(2. * x + 1.) == "double");
+}

@@ -112,12 +112,12 @@ public:
     template <Scalar U>
         requires(!std::same_as<U, T>)
     Tensor(Tensor<U> const&, detail::convert_by_cast_or_real_or_abs2 = {}) = delete;
-    template <class Op, class... X>
-        requires(!detail::has_scalar<Expression<Op, X...>, T>)
-    Tensor(Expression<Op, X...> const&, detail::convert_by_cast_or_real_or_abs2 = {}) = delete;
     ~Tensor() = default;
     Tensor& operator=(Tensor const&) & noexcept = default;
     Tensor& operator=(Tensor&&) & noexcept = default;
+    template <class Op, class... X>
+        requires(!detail::has_scalar<Expression<Op, X...>, T>)
+    detail::convert_by_cast_or_real_or_abs2 operator=(Expression<Op, X...> const&) & = delete;
     /// Assignment to an indexed tensor writes into the tensor itself: `x(0) = y`.
     Tensor& operator=(Tensor const& x) && { return copy_(x); }
     template <detail::OperandLike X> Tensor& operator=(X const& x) && { return copy_(x); }
