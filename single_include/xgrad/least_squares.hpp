@@ -2925,8 +2925,8 @@ private:
         for (std::size_t i = 0; i < n; ++i) rest[i] = -gradient_[numbers_[i]] / D_[i];
         p = rest;
         double square = squared_norm(p.data(), n), gain = 0;
-        double const end = 1e-6 * square, visible = std::cbrt(rounding_) *
-                                                    (scaled_norm(x_) + visible_ / (4 * rounding_));
+        double const end = 1e-6 * square, size = visible_ / (4 * rounding_),
+                     visible = std::cbrt(rounding_) * (scaled_norm(x_) + size);
         for (int k = 0; square > end && k < 50 && gain <= noise_ && result_.nfev < max_nfev_; ++k) {
             double const h = visible / std::sqrt(squared_norm(p.data(), n));
             bool is_inside = true;
@@ -2942,7 +2942,7 @@ private:
             for (std::size_t i = 0; i < n; ++i)
                 image[i] = (gradient[numbers_[i]] - gradient_[numbers_[i]]) / (h * D_[i]);
             double const curvature = dot_product(p.data(), image.data(), n);
-            if (!(curvature > 0)) break;
+            if (!(curvature > 0 && next_.cost <= now_.cost + 1e-3 * size * size)) break; // too far
             double const step = square / curvature, last = square;
             gain += step * square / 2;
             add_multiple(rest.data(), image.data(), -step, n);

@@ -495,6 +495,11 @@ template <Scalar T> void check_square(std::string_view name, Tensor<T> const& a)
         fail<ShapeError>(name, ": A must be batches of square matrices, but they are ", a.shape(-2),
             " by ", a.shape(-1), " matrices, of shape ", a.shape());
 }
+template <Operand X> auto square_argument(std::string_view name, X const& x) {
+    auto a = matrix_argument(x);
+    check_square(name, a);
+    return a;
+}
 
 /// True if all elements are finite. With others LAPACK's iterations may give wrong results or not
 /// end.
@@ -688,8 +693,7 @@ namespace linalg {
 /// definite matrix. Only the lower triangle is read; the gradient is Hermitian. Throws LinAlgError
 /// if A is not positive definite.
 template <Operand A> auto cholesky(A const& a) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.cholesky", x);
+    auto const x = detail::square_argument("linalg.cholesky", a);
     return detail::LinalgCholesky<typename A::value_type>::apply(x);
 }
 
@@ -804,14 +808,12 @@ namespace linalg {
 /// must not depend on the phases of complex vectors (GraphError): vectors are unique up to their
 /// phase only.
 template <Operand A> auto eigh(A const& a, Flag upper = false) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.eigh", x);
+    auto const x = detail::square_argument("linalg.eigh", a);
     return detail::LinalgEigh<typename A::value_type>::apply(x, bool(upper), true);
 }
 /// Only the eigenvalues.
 template <Operand A> auto eigvalsh(A const& a, Flag upper = false) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.eigvalsh", x);
+    auto const x = detail::square_argument("linalg.eigvalsh", a);
     return std::get<0>(detail::LinalgEigh<typename A::value_type>::apply(
         x, bool(upper), detail::recording() && x.requires_grad()));
 }
@@ -1530,24 +1532,21 @@ template <Operand A, Operand B> Tensor<typename A::value_type> solve(A const& a,
 /// The inverse of each matrix. Throws LinAlgError for a singular one. To multiply by it, solve() is
 /// faster and more accurate.
 template <Operand A> auto inv(A const& a) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.inv", x);
+    auto const x = detail::square_argument("linalg.inv", a);
     return detail::inverse(x, detail::regular_factors("linalg.inv", x, "inversion"), false);
 }
 
 /// The determinant of each matrix. Its gradient is right for singular matrices, too, but cannot be
 /// differentiated again there (GraphError).
 template <Operand A> auto det(A const& a) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.det", x);
+    auto const x = detail::square_argument("linalg.det", a);
     return detail::LinalgDet<typename A::value_type>::apply(x);
 }
 
 /// The sign (of magnitude 1) of the determinant of each matrix, and the logarithm of its magnitude:
 /// 0 and -infinity for a singular matrix, whose gradient is not finite.
 template <Operand A> auto slogdet(A const& a) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.slogdet", x);
+    auto const x = detail::square_argument("linalg.slogdet", a);
     return detail::LinalgSlogdet<typename A::value_type>::apply(x);
 }
 
@@ -1666,16 +1665,14 @@ namespace linalg {
 
 /// exp(A) = 1 + A + A A/2 + ... of each square matrix.
 template <Operand A> auto matrix_exp(A const& a) {
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.matrix_exp", x);
+    auto const x = detail::square_argument("linalg.matrix_exp", a);
     return detail::LinalgMatrixExp<typename A::value_type>::apply(x);
 }
 
 /// The n-th power of each square matrix; of its inverse for a negative n.
 template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n) {
     using T = typename A::value_type;
-    auto base = detail::matrix_argument(a);
-    detail::check_square("linalg.matrix_power", base);
+    auto base = detail::square_argument("linalg.matrix_power", a);
     if (n == 1) return base.clone();
     if (n < 0)
         base = detail::inverse(

@@ -238,10 +238,13 @@ inline constexpr double roundoff<X> =
 template <class... X>
 inline constexpr double roundoff<std::tuple<X...>> = std::max({roundoff<X>...});
 
-/// a x + b y.
+/// a x + b y, of one shape.
 template <class X> X combined(double a, X const& x, double b, X const& y) {
     if constexpr (TensorLike<X>) {
         using P = precision_of<typename X::scalar>;
+        if (!(x.shape() == y.shape()))
+            fail<ShapeError>("manifold: a function of it returns shape ", x.shape(),
+                " in the place of shape ", y.shape());
         return static_cast<P>(a) * x + static_cast<P>(b) * y;
     } else
         return for_each_part<std::tuple_size_v<X>>([&](auto... i) {

@@ -6775,14 +6775,13 @@ Tensor<T> gates_of_state(Tensor<T> const& h, RecurrentWeights<T> const& w) {
 /// initialised uniformly on +-1/sqrt(H).
 template <class Self, class Cell, RealScalar T> class CellModule : public Module<Self> {
 public:
+    using Options = LinearOptions;
     Parameter<T> weight_ih, weight_hh, bias_ih, bias_hh;
-    std::string extra_repr() const override {
-        return std::to_string(weight_ih.shape()[1]) + ", " + std::to_string(weight_hh.shape()[1]) +
-               (bias_ih.defined() ? "" : ", bias=false");
-    }
 
-protected:
-    CellModule(std::size_t input_size, std::size_t hidden_size, bool bias)
+    CellModule(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
+        : CellModule(input_size, hidden_size, o.bias) {}
+    template <std::same_as<bool> Bool>
+    CellModule(std::size_t input_size, std::size_t hidden_size, Bool bias)
         : weight_ih(*this, "weight_ih",
               uniform_for<T>(hidden_size, {Cell::gates * hidden_size, input_size})),
           weight_hh(*this, "weight_hh",
@@ -6791,7 +6790,12 @@ protected:
               bias ? uniform_for<T>(hidden_size, {Cell::gates * hidden_size}) : Tensor<T>()),
           bias_hh(*this, "bias_hh",
               bias ? uniform_for<T>(hidden_size, {Cell::gates * hidden_size}) : Tensor<T>()) {}
+    std::string extra_repr() const override {
+        return std::to_string(weight_ih.shape()[1]) + ", " + std::to_string(weight_hh.shape()[1]) +
+               (bias_ih.defined() ? "" : ", bias=false");
+    }
 
+protected:
     /// The next state; an undefined state means zeros. Input and state both have a batch axis [N,
     /// ...], or neither has.
     RecurrentState<T> next(Cell const& cell, Tensor<T> const& x, RecurrentState<T> s) const {
@@ -6851,13 +6855,7 @@ struct RNNCell : detail::CellModule<RNNCell<T>, detail::ElmanCell, T> {
 /// a state that is not given is zeros.
 template <RealScalar T = double>
 struct LSTMCell : detail::CellModule<LSTMCell<T>, detail::LstmCell, T> {
-    using Options = LinearOptions;
-
-    LSTMCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
-        : detail::CellModule<LSTMCell<T>, detail::LstmCell, T>(input_size, hidden_size, o.bias) {}
-    template <std::same_as<bool> Bool>
-    LSTMCell(std::size_t input_size, std::size_t hidden_size, Bool bias)
-        : LSTMCell(input_size, hidden_size, Options{bias}) {}
+    using detail::CellModule<LSTMCell<T>, detail::LstmCell, T>::CellModule;
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const {
         return forward(x, {}, {});
     }
@@ -6872,13 +6870,7 @@ struct LSTMCell : detail::CellModule<LSTMCell<T>, detail::LstmCell, T> {
 /// is zeros.
 template <RealScalar T = double>
 struct GRUCell : detail::CellModule<GRUCell<T>, detail::GruCell, T> {
-    using Options = LinearOptions;
-
-    GRUCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
-        : detail::CellModule<GRUCell<T>, detail::GruCell, T>(input_size, hidden_size, o.bias) {}
-    template <std::same_as<bool> Bool>
-    GRUCell(std::size_t input_size, std::size_t hidden_size, Bool bias)
-        : GRUCell(input_size, hidden_size, Options{bias}) {}
+    using detail::CellModule<GRUCell<T>, detail::GruCell, T>::CellModule;
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
     Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const {
         return this->next({}, x, {h, {}}).h;

@@ -435,8 +435,9 @@ XGRAD_LAZY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outp
 XGRAD_LAZY bool is_custom(Node& node);
 
 /// For each Node between inputs and outputs a hash of its operation, its edges, its shapes, and
-/// which elements it connects. So the indices and masks of two graphs are compared without being
-/// stored: a Node that saves no values gets random tangents, and its results are hashed.
+/// which elements it connects. So the indices, masks and axes of two graphs are compared without
+/// being stored: a Node gets random tangents, and random numbers in the place of those that it
+/// saves, and its results are hashed.
 class GraphStructure {
 public:
     GraphStructure() = default;
@@ -1071,6 +1072,7 @@ enum class Planned {
     hessian,  // of a function that returns one real number
     both      // the Hessian, too, where the function has one
 };
+inline constexpr std::string_view makers_of[] = {"sparse_jacobian", "sparse_hessian", "sparsity"};
 /// The scalar type of all tensors of a function, if it is one.
 template <class S> struct SameScalars;
 template <class T, class... More> struct SameScalars<std::tuple<T, More...>> {
@@ -1093,14 +1095,15 @@ public:
     Sparsity(F f, In const& x, SparsityOptions options, detail::Planned planned)
         : f_(std::move(f)), check_(options.check), replan_(options.replan) {
         auto const given = [](auto const& pattern) { return pattern ? &*pattern : nullptr; };
-        run("sparsity", x, [&](detail::Evaluation const& e) {
-            if (planned != detail::Planned::hessian)
-                jacobian_ = detail::jacobian_passes(e, given(options.jacobian));
-            if constexpr (is_function_of_reals)
-                if (planned == detail::Planned::hessian ||
-                    (planned == detail::Planned::both && e.outputs[0].numel() == 1))
-                    hessian_ = detail::hessian_passes(e, given(options.hessian));
-        });
+        run(detail::makers_of[static_cast<std::size_t>(planned)], x,
+            [&](detail::Evaluation const& e) {
+                if (planned != detail::Planned::hessian)
+                    jacobian_ = detail::jacobian_passes(e, given(options.jacobian));
+                if constexpr (is_function_of_reals)
+                    if (planned == detail::Planned::hessian ||
+                        (planned == detail::Planned::both && e.outputs[0].numel() == 1))
+                        hessian_ = detail::hessian_passes(e, given(options.hessian));
+            });
     }
 
     /// The derivatives of all elements of f(x).
@@ -1688,27 +1691,37 @@ XGRAD_LAZY Dependence dependence(std::string_view name, std::size_t columns, Typ
     return {&type, shape, linked_pattern(name, numel(shape), columns, links)};
 }
 
+/// Puts random numbers in the place of the numbers that a Node saves, as long as this object lives:
+/// what the Node does then follows from its axes and indices alone. A custom one keeps its own.
+template <class = void> class RandomSavedTensors {
+public:
+    explicit RandomSavedTensors(Node& node) {
+        if (is_custom(node)) return;
+        for (auto const& each : node.saved_tensors()) {
+            AnyTensor const value = each.tensor->unpack(node);
+            if (!is_differentiable(value.dtype())) continue;
+            auto noise = SavedTensor::operand(scattered(*value.impl().type, value.shape(),
+                [stream = 9 + saved_.size()](std::size_t i) { return scattered(i, stream); }));
+            saved_.emplace_back(each.tensor, std::exchange(*each.tensor, std::move(noise)));
+        }
+    }
+    RandomSavedTensors& operator=(RandomSavedTensors&&) = delete; // and no copies
+    ~RandomSavedTensors() {
+        for (auto& [place, value] : saved_) *place = std::move(value);
+    }
+    bool empty() const noexcept { return saved_.empty(); }
+
+private:
+    std::vector<std::pair<SavedTensor*, SavedTensor>> saved_;
+};
+
 /// Finds the links of a Node from what it does with random vectors.
 template <class = void> class NodeProbe {
 public:
     NodeProbe(std::string_view name, std::size_t columns, Node& node,
         std::vector<Dependence const*> const& from)
-        : name_(name), columns_(columns), node_(node), from_(from) {
-        is_asked_ = !is_custom(node);
-        if (is_asked_)
-            for (auto const& each : node.saved_tensors()) {
-                AnyTensor const value = each.tensor->unpack(node);
-                if (!is_differentiable(value.dtype())) continue;
-                auto noise = SavedTensor::operand(scattered(*value.impl().type, value.shape(),
-                    [stream = 9 + saved_.size()](std::size_t i) { return scattered(i, stream); }));
-                saved_.emplace_back(each.tensor, std::exchange(*each.tensor, std::move(noise)));
-            }
-    }
-    NodeProbe(NodeProbe const&) = delete;
-    NodeProbe& operator=(NodeProbe const&) = delete;
-    ~NodeProbe() {
-        for (auto& [place, value] : saved_) *place = std::move(value);
-    }
+        : name_(name), columns_(columns), node_(node), from_(from), is_asked_(!is_custom(node)),
+          saved_(node) {}
 
     void run(std::span<Dependence> to) {
         outputs_ = push([](std::size_t) { return 1.; });
@@ -1936,9 +1949,9 @@ private:
     std::size_t columns_;
     Node& node_;
     std::vector<Dependence const*> const& from_;
-    bool is_asked_ = false;
+    bool is_asked_;
+    RandomSavedTensors<> saved_;
     std::vector<AnyTensor> outputs_; // zeros, undefined where no input has an effect
-    std::vector<std::pair<SavedTensor*, SavedTensor>> saved_;
     std::deque<SparsePattern> groups_;
 };
 
@@ -1995,6 +2008,12 @@ private:
     std::uint64_t state_ = 0;
 };
 
+/// The shape of the result or grad_output, as it is broadcast to the index space.
+XGRAD_LAZY Shape result_shape(FusedNode const& node, bool keep) {
+    auto const* const sum = node.sum();
+    return sum ? sum->reduced(node.space(), keep) : node.space();
+}
+
 /// Follows shapes from the inputs on, one Node after the other.
 template <class = void> class StructureReader {
 public:
@@ -2022,8 +2041,7 @@ public:
         if (node.forward_rule() == ForwardRule::fused) {
             auto const& of = static_cast<FusedNode const&>(node);
             to[0].type = &of.table().result_type;
-            to[0].shape =
-                of.sum() ? of.sum()->reduced(of.space(), of.sum()->keeps_dims) : of.space();
+            to[0].shape = result_shape(of, of.sum() && of.sum()->keeps_dims);
             add_expression(hash, of);
         } else if (node.forward_rule() == ForwardRule::fused_gradient) {
             auto const& of = static_cast<FusedGradientNode<> const&>(node).of();
@@ -2054,6 +2072,8 @@ private:
     }
     static void add_expression(StreamHash& hash, FusedNode const& node) {
         hash.add(reinterpret_cast<std::uintptr_t>(&node.table())); // one for each expression
+        if (auto const* const sum = node.sum())
+            for (auto const axis : sum->axes) hash.add(static_cast<std::uint64_t>(axis) + 1);
         for (std::size_t k = 0; k < node.operand_count(); ++k) {
             hash.add(node.operand_shape(k));
             hash.add(node.makes_gradient(k) ? node.edge_of(k) + 1 : 0);
@@ -2081,18 +2101,19 @@ private:
             tangents[e] = tensor_of(*type, std::move(view));
             first += numel(shape);
         }
+        RandomSavedTensors<> const saved(node);
         if (std::ranges::any_of(tangents, &AnyTensor::defined)) node.pushforward(tangents, results);
         hash.add(std::hash<std::string>()(node.name()));
-        auto const saved = node.saved_tensors();
-        bool const reads_values =
-            is_custom(node) || std::ranges::any_of(saved, [&](auto const& each) {
-                return is_differentiable(each.tensor->unpack(node).dtype());
-            });
         for (std::size_t o = 0; o < to.size(); ++o) {
             if (!results[o].defined()) continue;
             auto const& type = *(to[o].type = results[o].impl().type);
             to[o].shape = results[o].shape();
-            if (reads_values) continue;
+            if (is_custom(node)) continue;
+            if (!saved.empty()) { // numbers that rounding may change
+                for (double const x : doubles_of(results[o], 1))
+                    hash.add((std::bit_cast<std::uint32_t>(static_cast<float>(x)) + 0x8000) >> 16);
+                continue;
+            }
             AnyArray const& a = results[o].impl().array;
             auto const at = std::ranges::find(
                 numbers_, a.storage, [](auto const& t) -> auto& { return t.impl().array.storage; });
@@ -2135,7 +2156,7 @@ XGRAD_LAZY_BODY std::string GraphStructure::difference(
             continue;
         std::string const is = i < nodes.size() ? nodes[i]->name() : "nothing",
                           was = i < names_.size() ? names_[i] : "nothing";
-        return is == was ? "other indices, a mask or shapes in " + is
+        return is == was ? "other indices, axes, a mask or shapes in " + is
                          : is + " in the place of " + was;
     }
     for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -2210,11 +2231,6 @@ private:
         else NodeProbe<>(name_, columns_, node, from).run(to);
     }
 
-    /// The shape of the result or grad_output, as it is broadcast to the index space.
-    static Shape result_shape(FusedNode const& node, bool keep) {
-        auto const* const sum = node.sum();
-        return sum ? sum->reduced(node.space(), keep) : node.space();
-    }
     void visit_fused(
         FusedNode const& node, std::span<Dependence const*> from, Dependence& to) const {
         Links links;

@@ -1300,7 +1300,8 @@ auto on_matrices(std::string_view name, A const& a, B const& b, bool vectors, F 
             " are no matrix, and a matrix or vector beside it");
     };
     if (a.dim() < 2 || b.dim() < (vectors ? 1u : 2u)) fails();
-    auto const p = materialize_expression(a), q = materialize_expression(b);
+    auto const p = materialize_expression(a);
+    auto const q = materialize_expression(b);
     auto const columns = vectors ? materialize_expression(unsqueeze(q, -1)) : q;
     auto const rank = std::max(p.dim(), columns.dim());
     auto const of = [&](auto const& x) {
@@ -1411,8 +1412,8 @@ auto tensordot(A const& a, B const& b, Axes const& axes_a, Axes const& axes_b) {
     auto const n = static_cast<std::ptrdiff_t>(axes_a.size());
     Axes last, first = detail::all_axes(axes_b.size());
     for (std::ptrdiff_t i = 0; i < n; ++i) last.push_back(i - n);
-    auto const x = materialize_expression(movedim(materialize_expression(a), axes_a, last)),
-               y = materialize_expression(movedim(materialize_expression(b), axes_b, first));
+    auto const x = materialize_expression(movedim(materialize_expression(a), axes_a, last));
+    auto const y = materialize_expression(movedim(materialize_expression(b), axes_b, first));
     Shape const p = x.shape(), q = y.shape();
     auto const rest = p.size() - axes_a.size();
     Shape const summed(p.begin() + rest, p.end());

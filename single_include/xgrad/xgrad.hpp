@@ -1552,7 +1552,7 @@ public:
         while (size_ > n) pop_back();
         while (size_ < n) emplace_back();
     }
-    void resize(std::size_t n, T const& value) {
+    void resize(std::size_t n, T value) { // which may be an element
         reserve(n);
         while (size_ > n) pop_back();
         while (size_ < n) push_back(value);
@@ -1585,9 +1585,10 @@ public:
         if (capacity_ != N) deallocate(data_, capacity_ * sizeof(T));
     }
     template <class... A> T& emplace_back(A&&... arguments) {
+        T const element{std::forward<A>(arguments)...}; // as above
         if (size_ == capacity_) [[unlikely]]
             grow();
-        return *::new (data_ + size_++) T{std::forward<A>(arguments)...};
+        return *::new (data_ + size_++) T(element);
     }
     T pop_back() noexcept { return data_[--size_]; }
     std::size_t size() const noexcept { return size_; }
@@ -8239,7 +8240,8 @@ public:
     /// Which tangents may differ from 0.
     using Support = detail::Support<Number<typename detail::BottomOf<V>::type> ? 0 : (N + 63) / 64>;
 
-    XGRAD_INLINE Tangents() : Tangents(Support::none(), zero) {}
+    XGRAD_INLINE Tangents()
+        : Tangents(Support::none(), [](std::size_t) XGRAD_LAMBDA_INLINE { return V(0); }) {}
     /// All tangents are t.
     template <class T>
         requires std::convertible_to<T, V>
@@ -8270,7 +8272,6 @@ private:
     template <class F, std::size_t... I>
     XGRAD_INLINE Tangents(Support support, F const& f, std::index_sequence<I...>)
         : at_{support.has(I) ? f(I) : V(0)...}, support_(support) {}
-    XGRAD_INLINE static V zero(std::size_t) { return V(0); }
 
     V at_[N];
     // Mutable: of a constant variable without such a member g++ 12 makes an object in memory, where
@@ -8301,7 +8302,7 @@ template <class V, std::size_t N> struct Dual {
     V value;                // the value
     Tangents<V, N> tangent; // tangent[i] is the derivative in direction i
 
-    Dual() = default;
+    XGRAD_INLINE Dual() : value() {}
     /// A constant: its tangents are 0.
     template <class X>
         requires(std::convertible_to<X, V> && detail::dual_depth<X> <= detail::dual_depth<V>)
@@ -9332,7 +9333,8 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
     for (; row < rows; ++row, end += n) {
         simd::Batch<P> sum;
         i += sum_batches(t + i, end - i, sum, std::identity());
-        sum = sum + std::exchange(begun, simd::Batch<P>(0));
+        sum = sum + begun;
+        begun = simd::Batch<P>(0);
         if (i < end && row + 1 < rows) {
             auto const last = simd::Batch<P>::load(t + i),
                        mine = where(first_lanes<P>(end - i), last, simd::Batch<P>(0));
@@ -15609,8 +15611,8 @@ AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, 
     void const* expression, AnyTensor const* const* operands, Axes const* over, bool keepdims,
     bool mean);
 
-/// A flattened expression and pointers to its operands.
-template <class E> struct FlattenedExpression {
+/// A flattened expression and pointers to its operands. Lanes as in the name of Slot.
+template <class E, std::size_t lanes = simd::Batch<float>::width> struct FlattenedExpression {
     static_assert(E::operand_count <= max_operands,
         "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
     using F = flat_expression<E>;
@@ -16618,7 +16620,7 @@ struct IndexSelect : Arraywise {
     detail::Array<std::int64_t> index; // row-major; each element is the index of a slice
     std::size_t axis = 0;              // normalised
     std::int64_t frozen = -1;          // index of a slice that gets no gradient
-    bool zeroes_frozen = false;        // as the transpose of IndexAdd does
+    bool zeroes_frozen = false;        // as the gradient of IndexAdd does
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
@@ -16665,25 +16667,26 @@ private:
     }
 };
 
-/// Zeros of a shape to which slices are added: the transpose of IndexSelect.
-struct IndexAdd : Arraywise {
-    IndexSelect picked; // the selection whose transpose this is
-    Shape shape;        // of the result
+/// Zeros of a shape to which slices, or elements, are added: the transpose of a selection.
+template <class Selection> struct TransposeOf : Arraywise {
+    Selection picked;
+    Shape shape; // of the result
 
-    template <Scalar T> auto value(detail::Array<T> const& slices) const {
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape, T(0));
-        picked.add_onto(out, slices);
+        picked.add_onto(out, x);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        IndexSelect back = picked;
-        back.zeroes_frozen = true;
+        Selection back = picked;
+        if constexpr (requires { back.zeroes_frozen; }) back.zeroes_frozen = true;
         return express(std::move(back), g);
     }
 };
+struct IndexAdd : TransposeOf<IndexSelect> {};
 
 auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
-    return express(IndexAdd{{}, *this, x.shape()}, g);
+    return express(IndexAdd{{{}, *this, x.shape()}}, g);
 }
 
 /// Selects one element for each index: the result at position p is the element with index[p] along
@@ -16720,23 +16723,10 @@ private:
     }
 };
 
-/// Zeros of a shape to which elements are added: the transpose of Gather.
-struct ScatterAdd : Arraywise {
-    Gather picked; // the selection whose transpose this is
-    Shape shape;   // of the result
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        detail::Array<T> out(shape, T(0));
-        picked.add_onto(out, x);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        return express(picked, g);
-    }
-};
+struct ScatterAdd : TransposeOf<Gather> {};
 
 auto Gather::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
-    return express(ScatterAdd{{}, *this, x.shape()}, g);
+    return express(ScatterAdd{{{}, *this, x.shape()}}, g);
 }
 
 } // namespace xgrad
@@ -16784,8 +16774,9 @@ Gather checked_gather(
     return {{}, checked_index(name, index, d, x.shape()[d]), d};
 }
 
-template <Operand X, Operand Y>
-void check_added(std::string_view name, X const& x, Y const& y, Shape const& wanted) {
+template <class Op, class Selection, Operand X, Operand Y>
+auto add_selected(
+    std::string_view name, Selection selection, X const& x, Y const& y, Shape const& wanted) {
     using T = typename X::scalar;
     static_assert(std::same_as<typename Y::scalar, T>,
         "index_add, scatter_add: what is added has the scalar type of what it is added to");
@@ -16793,6 +16784,7 @@ void check_added(std::string_view name, X const& x, Y const& y, Shape const& wan
     if (!(y.shape() == wanted))
         fail<ShapeError>(name, ": shape ", wanted, " is to be added to parts of shape ", x.shape(),
             ", not shape ", y.shape());
+    return materialize_expression(x + express(Op{{{}, std::move(selection), x.shape()}}, y));
 }
 
 } // namespace detail
@@ -16831,8 +16823,7 @@ auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& inde
     auto selection = detail::checked_index_select("index_add", x, axis, index);
     Shape wanted = x.shape();
     wanted[selection.axis] = selection.index.numel;
-    detail::check_added("index_add", x, y, wanted);
-    return materialize_expression(x + express(IndexAdd{{}, std::move(selection), x.shape()}, y));
+    return detail::add_selected<IndexAdd>("index_add", std::move(selection), x, y, wanted);
 }
 
 /// One element of x for each element of `index`, which has as many axes as x. In two dimensions:
@@ -16846,9 +16837,8 @@ auto gather(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) 
 /// x, with each element of y added to the element that gather() reads. y has the shape of `index`.
 template <Operand X, Operand Y>
 auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
-    auto selection = detail::checked_gather("scatter_add", x, axis, index);
-    detail::check_added("scatter_add", x, y, index.shape());
-    return materialize_expression(x + express(ScatterAdd{{}, std::move(selection), x.shape()}, y));
+    return detail::add_selected<ScatterAdd>(
+        "scatter_add", detail::checked_gather("scatter_add", x, axis, index), x, y, index.shape());
 }
 
 } // namespace xgrad
@@ -23711,7 +23701,7 @@ XGRAD_FUNCTION std::size_t normalize_axis(
     auto const rank = static_cast<std::ptrdiff_t>(shape.size() + new_axes);
     if (axis < -rank || axis >= rank)
         fail<IndexError>(operation, ": axis ", axis, " is out of range for an array with ", rank,
-            " dimensions, of shape ", shape);
+            " dimensions, ", new_axes ? "made of" : "of", " shape ", shape);
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
