@@ -163,3 +163,22 @@ TEST_CASE("a value that a Node keeps does not keep its tensor's place") {
     x.backward();
     CHECK(start.grad().item() > 0);
 }
+
+TEST_CASE("a pass that reaches no input frees what it started from") {
+    using D = xg::Tensor<double>;
+    allocations::NoCache const off;
+    D const w({1., 2., 3.}, xg::requires_grad), unused({4., 5.}, xg::requires_grad);
+    auto const pass = [&](D const& y) {
+        CHECK_FALSE(xg::grad(sum(y), unused, {.allow_unused = true}).defined());
+        auto const [none, all] =
+            xg::grad(sum(y), std::tuple(unused, w), {.retain_graph = true, .allow_unused = true});
+        CHECK_FALSE(none.defined());
+        CHECK(all.defined());
+        D const j = xg::jacobian([&](D const&) { return y; }, unused, {.strategy = "reverse"});
+        CHECK(sum(j).item() == 0);
+    };
+    pass(w * w);
+    long const before = allocations::live();
+    for (int i = 0; i < 10; ++i) pass(w * w);
+    CHECK(allocations::live() == before);
+}

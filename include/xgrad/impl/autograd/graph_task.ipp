@@ -64,7 +64,7 @@ public:
         } const arrived{*this};
         arrived_ = reinterpret_cast<AnyTensor*>(undefined.data());
         for (auto& root : roots) root.define();
-        if (roots.size() == 1) {
+        if (roots.size() == 1 && states_[0].is_used()) {
             sum_at(roots[0].edge) = std::move(roots[0].gradient);
             evaluate(*roots[0].edge.function);
         } else
@@ -170,7 +170,6 @@ private:
     }
     void evaluate(Node& node) {
         auto const& state = states_[find(node)];
-        if (!state.is_used()) return;
         std::span const gradients(arrived_ + state.slot, node.num_outputs());
         auto const edges = node.next_edges();
         std::span const results(arrived_ + output_count_, edges.size());
