@@ -71,8 +71,8 @@ private:
 
 /// Zeros of a shape to which slices, or elements, are added: the transpose of a selection.
 template <class Selection> struct TransposeOf : Arraywise {
-    Selection picked;
-    Shape shape; // of the result
+    Selection picked; // the selection whose transpose this is
+    Shape shape;      // of the result
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape, T(0));
@@ -85,7 +85,7 @@ template <class Selection> struct TransposeOf : Arraywise {
         return express(std::move(back), g);
     }
 };
-struct IndexAdd : TransposeOf<IndexSelect> {};
+struct IndexAdd : TransposeOf<IndexSelect> {}; // slices
 
 auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
     return express(IndexAdd{{{}, *this, x.shape()}}, g);
@@ -125,7 +125,7 @@ private:
     }
 };
 
-struct ScatterAdd : TransposeOf<Gather> {};
+struct ScatterAdd : TransposeOf<Gather> {}; // elements
 
 auto Gather::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
     return express(ScatterAdd{{{}, *this, x.shape()}}, g);
