@@ -195,6 +195,27 @@ TEST_CASE("beside a maximum of the squares a fit leaves it, or does not converge
         }
 }
 
+TEST_CASE("outliers that tukey leaves out do not hide that a fit has converged") {
+    for (auto const& fit : fits)
+        for (double const start : {0.9, 1.1, 1.11, 1.3}) {
+            if (std::string(fit.solver) == "cg") continue;
+            CAPTURE(std::string(fit.method));
+            CAPTURE(start);
+            xg::LeastSquaresOptions options = fit;
+            options.ftol = 0;
+            options.xtol = 1e-14;
+            options.gtol = 1e-12;
+            options.loss = "tukey";
+            auto const r = xg::least_squares(
+                [](D const& p) {
+                    return xg::stack({D(square(p) - 1.), D(p * 0. + 4.)});
+                },
+                D(start), options);
+            CHECK(r.success);
+            CHECK(r.x.item() == doctest::Approx(1.).epsilon(1e-8));
+        }
+}
+
 TEST_CASE("a derivative of the wrong sign does not converge") {
     for (auto const& fit : fits) {
         if (std::string(fit.method) == "gauss_newton") continue;
