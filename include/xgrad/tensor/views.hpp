@@ -94,8 +94,8 @@ template <Scalar T> TensorParts<T> unbind(Tensor<T> const& x, std::ptrdiff_t axi
 template <Scalar T>
 TensorParts<T> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_t axis = 0) {
     auto const at = detail::normalize_axis("split", axis, x.shape());
-    if (size == 0)
-        detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent 0");
+    if (auto const extent = static_cast<std::ptrdiff_t>(size); extent <= 0)
+        detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent ", extent);
     detail::CachedVector<std::size_t> counts;
     for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size)
         counts.push_back(std::min(size, n - i));
@@ -128,8 +128,8 @@ Tensor<T> narrow(
 /// At most `chunks` views of equal extent along an axis; the last may be shorter.
 template <Scalar T>
 TensorParts<T> chunk(Tensor<T> const& x, std::size_t chunks, std::ptrdiff_t axis = 0) {
-    if (chunks == 0)
-        detail::fail<ShapeError>("chunk: the number of chunks of shape ", x.shape(), " is 0");
+    if (auto const n = static_cast<std::ptrdiff_t>(chunks); n <= 0)
+        detail::fail<ShapeError>("chunk: the number of chunks of shape ", x.shape(), " is ", n);
     auto const n = x.shape()[detail::normalize_axis("chunk", axis, x.shape())];
     return split(x, std::max<std::size_t>(1, (n + chunks - 1) / chunks), axis);
 }
