@@ -512,6 +512,9 @@ struct WithoutNormalisation : xg::Sphere {
 struct RetractionBeside : xg::Sphere {
     D retract(D const& x, D const& v) const { return Sphere::retract(x, v) * (1. + sum(v * v)); }
 };
+struct RandomOfTwo : xg::Sphere {
+    D random(D const&) const { return D({1., 0.}); }
+};
 struct RetractionToARow : xg::Sphere {
     D retract(D const& x, D const& v) const { return unsqueeze(Sphere::retract(x, v), 0); }
 };
@@ -666,7 +669,8 @@ TEST_CASE("check_manifold says what is wrong") {
     says(RandomOffTheSphere(), like, "random(x) is not on the manifold");
     says(WithoutNormalisation(), like, ": retract(x, t v) leaves x in another direction than v");
     says(RetractionBeside(), like, "retract(x, v) is not on the manifold");
-    says(RetractionToARow(), like, "returns shape [1, 4] in the place of shape [4]");
+    says(RandomOfTwo(), like, "manifold: a result has shape [2], not [4]");
+    says(RetractionToARow(), like, "manifold: a result has shape [1, 4], not [4]");
     says(NoTransport(), like, "transport(x, y, v) is no tangent at y");
     says(LongTransport(), like, "transport(x, x, v) is not v");
     says(AsymmetricProduct(), like, "inner(x, u, v) is not inner(x, v, u)");

@@ -70,7 +70,8 @@ template <class M, class X> struct ManifoldTest {
     }
 
     int run(X const& like) const {
-        X const x = g.m.random(like), a = random_like(x), b = random_like(x);
+        X const x = combined(1, X(g.m.random(like)), 0, random_like(like)), a = random_like(x),
+                b = random_like(x);
         if (X const y = g.retract(x, multiple_of(0, x)); !(g.distance(x) <= tolerance)) {
             is_point("retract(x, 0)", y);
             small(

@@ -72,8 +72,7 @@ template <class X> X combined(double a, X const& x, double b, X const& y) {
     if constexpr (TensorLike<X>) {
         using P = precision_of<typename X::scalar>;
         if (!(x.shape() == y.shape()))
-            fail<ShapeError>("manifold: a function of it returns shape ", x.shape(),
-                " in the place of shape ", y.shape());
+            fail<ShapeError>("manifold: a result has shape ", x.shape(), ", not ", y.shape());
         return static_cast<P>(a) * x + static_cast<P>(b) * y;
     } else
         return for_each_part<std::tuple_size_v<X>>([&](auto... i) {
