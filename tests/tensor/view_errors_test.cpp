@@ -226,3 +226,15 @@ TEST_CASE(
     repeated(xg::slice(0, 1)) *= w;
     CHECK(difference(repeated, {6., 6.}) == "");
 }
+
+TEST_CASE("parts of no extent, or of a negative one, are refused") {
+    D const v({1., 2., 3., 4., 5.});
+    auto const number = [](std::ptrdiff_t n) { return static_cast<std::size_t>(n); };
+    for (std::ptrdiff_t const n : {0, -1, -3}) {
+        auto const text = std::to_string(n);
+        CHECK_THROWS_WITH_AS(v.split(number(n)),
+            ("split: the parts of shape [5] have extent " + text).c_str(), xg::ShapeError);
+        CHECK_THROWS_WITH_AS(v.chunk(number(n)),
+            ("chunk: the number of chunks of shape [5] is " + text).c_str(), xg::ShapeError);
+    }
+}

@@ -13,7 +13,7 @@ XGRAD_FUNCTION bool has_zero(Shape const& shape) noexcept {
 
 XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
     if (has_zero(shape)) return 0;
-    fail<ShapeError>("an array of shape ", Axes(shape), " has more elements than any memory");
+    fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
 }
 
 XGRAD_FUNCTION std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {
