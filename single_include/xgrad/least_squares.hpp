@@ -2546,7 +2546,7 @@ protected:
         }
         double const residual = std::sqrt(squared_norm(now_.weighted.data(), now_.weighted.size()));
         visible_ = 4 * rounding_ * (change(x_) + residual);
-        noise_ = visible_ * residual;
+        noise_ = std::max(visible_ * residual, 4 * rounding_ * now_.cost); // of outliers, too
     }
     /// How much the residuals change by d, if those of each number add up.
     double change(std::span<double const> d) const {

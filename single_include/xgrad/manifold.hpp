@@ -243,8 +243,7 @@ template <class X> X combined(double a, X const& x, double b, X const& y) {
     if constexpr (TensorLike<X>) {
         using P = precision_of<typename X::scalar>;
         if (!(x.shape() == y.shape()))
-            fail<ShapeError>("manifold: a function of it returns shape ", x.shape(),
-                " in the place of shape ", y.shape());
+            fail<ShapeError>("manifold: a result has shape ", x.shape(), ", not ", y.shape());
         return static_cast<P>(a) * x + static_cast<P>(b) * y;
     } else
         return for_each_part<std::tuple_size_v<X>>([&](auto... i) {
@@ -534,7 +533,8 @@ template <class M, class X> struct ManifoldTest {
     }
 
     int run(X const& like) const {
-        X const x = g.m.random(like), a = random_like(x), b = random_like(x);
+        X const x = combined(1, X(g.m.random(like)), 0, random_like(like)), a = random_like(x),
+                b = random_like(x);
         if (X const y = g.retract(x, multiple_of(0, x)); !(g.distance(x) <= tolerance)) {
             is_point("retract(x, 0)", y);
             small(

@@ -16669,8 +16669,8 @@ private:
 
 /// Zeros of a shape to which slices, or elements, are added: the transpose of a selection.
 template <class Selection> struct TransposeOf : Arraywise {
-    Selection picked;
-    Shape shape; // of the result
+    Selection picked; // the selection whose transpose this is
+    Shape shape;      // of the result
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape, T(0));
@@ -16683,7 +16683,7 @@ template <class Selection> struct TransposeOf : Arraywise {
         return express(std::move(back), g);
     }
 };
-struct IndexAdd : TransposeOf<IndexSelect> {};
+struct IndexAdd : TransposeOf<IndexSelect> {}; // slices
 
 auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
     return express(IndexAdd{{{}, *this, x.shape()}}, g);
@@ -16723,7 +16723,7 @@ private:
     }
 };
 
-struct ScatterAdd : TransposeOf<Gather> {};
+struct ScatterAdd : TransposeOf<Gather> {}; // elements
 
 auto Gather::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
     return express(ScatterAdd{{{}, *this, x.shape()}}, g);
@@ -17055,8 +17055,8 @@ template <Scalar T> TensorParts<T> unbind(Tensor<T> const& x, std::ptrdiff_t axi
 template <Scalar T>
 TensorParts<T> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_t axis = 0) {
     auto const at = detail::normalize_axis("split", axis, x.shape());
-    if (size == 0)
-        detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent 0");
+    if (auto const extent = static_cast<std::ptrdiff_t>(size); extent <= 0)
+        detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent ", extent);
     detail::CachedVector<std::size_t> counts;
     for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size)
         counts.push_back(std::min(size, n - i));
@@ -17089,8 +17089,8 @@ Tensor<T> narrow(
 /// At most `chunks` views of equal extent along an axis; the last may be shorter.
 template <Scalar T>
 TensorParts<T> chunk(Tensor<T> const& x, std::size_t chunks, std::ptrdiff_t axis = 0) {
-    if (chunks == 0)
-        detail::fail<ShapeError>("chunk: the number of chunks of shape ", x.shape(), " is 0");
+    if (auto const n = static_cast<std::ptrdiff_t>(chunks); n <= 0)
+        detail::fail<ShapeError>("chunk: the number of chunks of shape ", x.shape(), " is ", n);
     auto const n = x.shape()[detail::normalize_axis("chunk", axis, x.shape())];
     return split(x, std::max<std::size_t>(1, (n + chunks - 1) / chunks), axis);
 }
@@ -21380,7 +21380,7 @@ public:
         } const arrived{*this};
         arrived_ = reinterpret_cast<AnyTensor*>(undefined.data());
         for (auto& root : roots) root.define();
-        if (roots.size() == 1) {
+        if (roots.size() == 1 && states_[0].is_used()) {
             sum_at(roots[0].edge) = std::move(roots[0].gradient);
             evaluate(*roots[0].edge.function);
         } else
@@ -21486,7 +21486,6 @@ private:
     }
     void evaluate(Node& node) {
         auto const& state = states_[find(node)];
-        if (!state.is_used()) return;
         std::span const gradients(arrived_ + state.slot, node.num_outputs());
         auto const edges = node.next_edges();
         std::span const results(arrived_ + output_count_, edges.size());
