@@ -281,5 +281,9 @@ struct GRUCell : detail::CellModule<GRUCell<T>, detail::GruCell, T> {
         return this->next({}, x, {h, {}}).h;
     }
 };
+LSTMCell(std::size_t, std::size_t, LinearOptions const& = {}) -> LSTMCell<double>;
+LSTMCell(std::size_t, std::size_t, bool) -> LSTMCell<double>;
+GRUCell(std::size_t, std::size_t, LinearOptions const& = {}) -> GRUCell<double>;
+GRUCell(std::size_t, std::size_t, bool) -> GRUCell<double>;
 
 } // namespace xgrad::nn
