@@ -305,13 +305,14 @@ TEST_CASE("a pattern can be given") {
     CHECK(xg::sparse_jacobian(f, x, {.jacobian = diagonal}).nonzeros() == 3);
     CHECK_THROWS_WITH_AS(
         xg::sparse_jacobian(f, x, {.jacobian = xg::SparsePattern::of_entries(2, 3, {})}),
-        "sparsity: a pattern of 2 rows and 3 columns is given for derivatives of 3 rows and 3 "
+        "sparse_jacobian: a pattern of 2 rows and 3 columns is given for derivatives of 3 rows and "
+        "3 "
         "columns",
         xg::ShapeError);
     auto const g = [](D const& a) { return sum(a * a * a); };
     CHECK_THROWS_WITH_AS(
         xg::sparse_hessian(g, x, {.hessian = xg::SparsePattern::of_entries(3, 3, {{0, 1}})}),
-        "sparsity: the given pattern of a Hessian is not symmetric", xg::ShapeError);
+        "sparse_hessian: the given pattern of a Hessian is not symmetric", xg::ShapeError);
     CHECK_THROWS_WITH_AS(xg::sparse_jacobian([](D const& a) { return cumsum(a, 0); }, x,
                              {.jacobian = diagonal, .check = true}),
         "sparse_jacobian: row 1 has derivatives outside of the pattern at these values: a branch, "

@@ -14,10 +14,9 @@ XGRAD_LAZY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outp
 /// implicit function.
 XGRAD_LAZY bool is_custom(Node& node);
 
-/// For each Node between inputs and outputs a hash of its operation, its edges, its shapes, and
-/// which elements it connects. So the indices, masks and axes of two graphs are compared without
-/// being stored: a Node gets random tangents, and random numbers in the place of those that it
-/// saves, and its results are hashed.
+/// Hashes of the Nodes between inputs and outputs: of operation, edges, shapes, and the elements
+/// that they connect. Indices, masks and axes are compared without being stored: hashed are the
+/// results for random tangents, and for random numbers in the place of those that a Node saves.
 class GraphStructure {
 public:
     GraphStructure() = default;

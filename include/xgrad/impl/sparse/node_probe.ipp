@@ -106,8 +106,7 @@ XGRAD_LAZY Dependence dependence(std::string_view name, std::size_t columns, Typ
     return {&type, shape, linked_pattern(name, numel(shape), columns, links)};
 }
 
-/// Puts random numbers in the place of the numbers that a Node saves, as long as this object lives:
-/// what the Node does then follows from its axes and indices alone. A custom one keeps its own.
+/// In its scope a Node that is no custom one has random numbers in the place of those it saves.
 template <class = void> class RandomSavedTensors {
 public:
     explicit RandomSavedTensors(Node& node) {
@@ -135,8 +134,7 @@ template <class = void> class NodeProbe {
 public:
     NodeProbe(std::string_view name, std::size_t columns, Node& node,
         std::vector<Dependence const*> const& from)
-        : name_(name), columns_(columns), node_(node), from_(from), is_asked_(!is_custom(node)),
-          saved_(node) {}
+        : name_(name), columns_(columns), node_(node), from_(from) {}
 
     void run(std::span<Dependence> to) {
         outputs_ = push([](std::size_t) { return 1.; });
@@ -364,8 +362,8 @@ private:
     std::size_t columns_;
     Node& node_;
     std::vector<Dependence const*> const& from_;
-    bool is_asked_;
-    RandomSavedTensors<> saved_;
+    bool const is_asked_ = !is_custom(node_);
+    RandomSavedTensors<> saved_{node_};
     std::vector<AnyTensor> outputs_; // zeros, undefined where no input has an effect
     std::deque<SparsePattern> groups_;
 };
