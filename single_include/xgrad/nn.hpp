@@ -6876,6 +6876,10 @@ struct GRUCell : detail::CellModule<GRUCell<T>, detail::GruCell, T> {
         return this->next({}, x, {h, {}}).h;
     }
 };
+LSTMCell(std::size_t, std::size_t, LinearOptions const& = {}) -> LSTMCell<double>;
+LSTMCell(std::size_t, std::size_t, bool) -> LSTMCell<double>;
+GRUCell(std::size_t, std::size_t, LinearOptions const& = {}) -> GRUCell<double>;
+GRUCell(std::size_t, std::size_t, bool) -> GRUCell<double>;
 
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_RECURRENT_CELLS_HPP

@@ -434,10 +434,9 @@ XGRAD_LAZY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outp
 /// implicit function.
 XGRAD_LAZY bool is_custom(Node& node);
 
-/// For each Node between inputs and outputs a hash of its operation, its edges, its shapes, and
-/// which elements it connects. So the indices, masks and axes of two graphs are compared without
-/// being stored: a Node gets random tangents, and random numbers in the place of those that it
-/// saves, and its results are hashed.
+/// Hashes of the Nodes between inputs and outputs: of operation, edges, shapes, and the elements
+/// that they connect. Indices, masks and axes are compared without being stored: hashed are the
+/// results for random tangents, and for random numbers in the place of those that a Node saves.
 class GraphStructure {
 public:
     GraphStructure() = default;
@@ -1691,8 +1690,7 @@ XGRAD_LAZY Dependence dependence(std::string_view name, std::size_t columns, Typ
     return {&type, shape, linked_pattern(name, numel(shape), columns, links)};
 }
 
-/// Puts random numbers in the place of the numbers that a Node saves, as long as this object lives:
-/// what the Node does then follows from its axes and indices alone. A custom one keeps its own.
+/// In its scope a Node that is no custom one has random numbers in the place of those it saves.
 template <class = void> class RandomSavedTensors {
 public:
     explicit RandomSavedTensors(Node& node) {
@@ -1720,8 +1718,7 @@ template <class = void> class NodeProbe {
 public:
     NodeProbe(std::string_view name, std::size_t columns, Node& node,
         std::vector<Dependence const*> const& from)
-        : name_(name), columns_(columns), node_(node), from_(from), is_asked_(!is_custom(node)),
-          saved_(node) {}
+        : name_(name), columns_(columns), node_(node), from_(from) {}
 
     void run(std::span<Dependence> to) {
         outputs_ = push([](std::size_t) { return 1.; });
@@ -1949,8 +1946,8 @@ private:
     std::size_t columns_;
     Node& node_;
     std::vector<Dependence const*> const& from_;
-    bool is_asked_;
-    RandomSavedTensors<> saved_;
+    bool const is_asked_ = !is_custom(node_);
+    RandomSavedTensors<> saved_{node_};
     std::vector<AnyTensor> outputs_; // zeros, undefined where no input has an effect
     std::deque<SparsePattern> groups_;
 };
