@@ -139,4 +139,11 @@ TEST_CASE("a negative extent is an error, and an axis too large for its type as 
         xg::ones(std::vector<int>{2, n}), "a shape has the negative extent -3", xg::ShapeError);
     CHECK_THROWS_AS(D({1., 2.}).reshape({xg::zeros({1}).shape(0) - 2}),
         xg::ShapeError); // an unsigned difference, not -1
+    for (auto const& create : std::vector<std::function<void()>>{[&] { xg::linspace(0., 1., n); },
+             [&] { xg::logspace(0., 1., n); }, [&] { xg::randperm(n); }})
+        CHECK_THROWS_WITH_AS(create(),
+            "an array of shape [-3] has more elements than any memory, or a negative extent",
+            xg::ShapeError);
+    CHECK_THROWS_WITH_AS(topk(D({1., 2.}), n),
+        "topk: -3 elements were asked for along axis 0 of shape [2]", xg::IndexError);
 }

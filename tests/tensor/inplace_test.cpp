@@ -154,3 +154,19 @@ TEST_CASE("a failed change leaves the tensor and its version alone") {
     CHECK(values(x) == std::vector<double>{1, 2});
     CHECK(x.version() == 0);
 }
+
+TEST_CASE("uniform_ and normal_ refuse a distribution that there is not") {
+    D x({1., 2.});
+    CHECK_THROWS_WITH_AS(
+        uniform_(x, 2., 1.), "uniform_: high must be at least 2, and is 1", xg::Error);
+    CHECK_THROWS_WITH_AS(
+        x.normal_(0., -0.5), "normal_: deviation must be at least 0, and is -0.5", xg::Error);
+    CHECK_THROWS_AS(x.normal_(0., std::nan("")), xg::Error);
+    CHECK_THROWS_AS(x.uniform_(std::nan(""), 1.), xg::Error);
+    CHECK(values(x) == std::vector<double>{1, 2});
+    CHECK(x.version() == 0);
+    x.uniform_(2., 2.);
+    CHECK(values(x) == std::vector<double>{2, 2});
+    x.normal_(3., 0.);
+    CHECK(values(x) == std::vector<double>{3, 3});
+}

@@ -53,7 +53,8 @@ inline constexpr bool is_listed = std::same_as<std::remove_cvref_t<N>, std::size
                                   std::same_as<std::remove_cvref_t<N>, std::ptrdiff_t>;
 
 /// A part of a message: text, an integer, or integers that lie in memory, which are printed in
-/// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them.
+/// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them. All integers
+/// count as signed: a count of -1 that became a std::size_t is printed as -1.
 class Piece {
 public:
     Piece(std::string_view text) noexcept
@@ -61,20 +62,16 @@ public:
     Piece(std::string const& text) noexcept : Piece(std::string_view(text)) {}
     Piece(char const* text) noexcept : Piece(std::string_view(text)) {}
     template <std::integral N>
-    Piece(N n) noexcept
-        : kind_(std::is_signed_v<N> ? Kind::integer : Kind::natural),
-          value_(static_cast<std::uint64_t>(n)) {}
+    Piece(N n) noexcept : kind_(Kind::integer), value_(static_cast<std::uint64_t>(n)) {}
     template <class List>
         requires requires(List const& list) { requires is_listed<decltype(*list.data())>; }
     Piece(List const& list) noexcept
-        : kind_(std::is_signed_v<std::remove_cvref_t<decltype(*list.data())>> ? Kind::integers
-                                                                              : Kind::naturals),
-          from_(list.data()), value_(list.size()) {}
+        : kind_(Kind::integers), from_(list.data()), value_(list.size()) {}
 
     [[gnu::cold]] void append_to(std::string& message) const;
 
 private:
-    enum class Kind : std::uint8_t { text, natural, integer, naturals, integers };
+    enum class Kind : std::uint8_t { text, integer, integers };
 
     Kind kind_;
     void const* from_ = nullptr;

@@ -107,23 +107,12 @@ Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T
 template <Scalar T> Tensor<T> arange(std::type_identity_t<T> stop) { return arange<T>(T(0), stop); }
 // Numbers of several types, as Python takes them: of integers an int64 tensor. The first template
 // parameter keeps these out of arange<double>(0, 5).
-template <int = 0, class A>
-    requires std::is_arithmetic_v<A>
-auto arange(A stop) {
-    return arange<detail::StepScalar<A>>(stop);
-}
-template <int = 0, class A, class B>
-    requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !detail::OneScalar<A, B>)
-auto arange(A start, B stop) {
-    using T = detail::StepScalar<A, B>;
-    return arange<T>(static_cast<T>(start), static_cast<T>(stop));
-}
-template <int = 0, class A, class B, class C>
-    requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && std::is_arithmetic_v<C> &&
-             !detail::OneScalar<A, B, C>)
-auto arange(A start, B stop, C step) {
-    using T = detail::StepScalar<A, B, C>;
-    return arange<T>(static_cast<T>(start), static_cast<T>(stop), static_cast<T>(step));
+template <int = 0, class A, class... More>
+    requires(std::is_arithmetic_v<A> && (std::is_arithmetic_v<More> && ...) &&
+             (sizeof...(More) == 0 || (sizeof...(More) < 3 && !detail::OneScalar<A, More...>)))
+auto arange(A first, More... more) {
+    using T = detail::StepScalar<A, More...>;
+    return arange<T>(static_cast<T>(first), static_cast<T>(more)...);
 }
 /// n equidistant numbers from start to stop, both included.
 template <RealScalar T = double>
@@ -179,6 +168,8 @@ XGRAD_LAZY void fill_uniform(double* x, std::size_t n);
 /// Normal random numbers with mean 0.
 XGRAD_LAZY void fill_normal(float* x, std::size_t n, float deviation);
 XGRAD_LAZY void fill_normal(double* x, std::size_t n, double deviation);
+/// Throws where a parameter of a distribution is less than it may be, or NaN.
+XGRAD_LAZY void check_least(std::string_view name, double v, double least);
 
 /// A new tensor of which fill(elements, count) writes the elements, or their two parts.
 template <class T, class Fill> Tensor<T> filled(Shape const& shape, GradFlag<T> g, Fill fill) {

@@ -84,7 +84,8 @@ template <Scalar T, class E>
 void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
     using S = typename E::scalar;
     static_assert(kind_rank<kind_of<S>> <= kind_rank<kind_of<T>>,
-        "in-place: the result type can't be cast to the type of the tensor that is changed");
+        "in-place: the result type can't be cast to the type of the tensor that is changed; "
+        "a new tensor can have it: y = x + z");
     if constexpr (kind_rank<kind_of<S>> <= kind_rank<kind_of<T>>) {
         FlattenedExpression<E> flat(e);
         auto const& table = flat.table;
@@ -190,6 +191,7 @@ template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
 /// both parts.
 template <Differentiable T> void uniform_(Tensor<T> t, double low = 0, double high = 1) {
     using P = precision_of<T>;
+    detail::check_least("uniform_: high", high, low);
     NoGradGuard const off;
     if constexpr (detail::watches_handles) t.belongs_to_library();
     Tensor<T> values = rand<T>(t.shape());
@@ -201,6 +203,7 @@ template <Differentiable T> void uniform_(Tensor<T> t, double low = 0, double hi
 /// the variance.
 template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1) {
     using P = precision_of<T>;
+    detail::check_least("normal_: deviation", deviation, 0);
     NoGradGuard const off;
     if constexpr (detail::watches_handles) t.belongs_to_library();
     t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));

@@ -7,18 +7,6 @@
 
 namespace xgrad::detail {
 
-/// Appends an integer, of which a signed one may be negative.
-[[gnu::cold]] inline void append_integer(std::string& message, std::uint64_t n, bool is_signed) {
-    bool const is_negative = is_signed && static_cast<std::int64_t>(n) < 0;
-    if (is_negative) n = 0 - n;
-    char digits[21];
-    char* first = digits + sizeof digits;
-    do *--first = static_cast<char>('0' + n % 10);
-    while (n /= 10);
-    if (is_negative) *--first = '-';
-    message.append(first, static_cast<std::size_t>(digits + sizeof digits - first));
-}
-
 /// A NUL, where what() would end, becomes two characters.
 [[gnu::cold]] inline void append_text(std::string& message, std::string_view text) {
     for (char const c : text) {
@@ -33,19 +21,14 @@ XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
     case Kind::text:
         append_text(message, {static_cast<char const*>(from_), count});
         break;
-    case Kind::natural:
     case Kind::integer:
-        append_integer(message, value_, kind_ == Kind::integer);
+        message += std::to_string(static_cast<std::int64_t>(value_));
         break;
     default:
         message += '[';
         for (std::size_t i = 0; i < count; ++i) {
             if (i > 0) message += ", ";
-            if (kind_ == Kind::naturals)
-                append_integer(message, static_cast<std::size_t const*>(from_)[i], false);
-            else
-                append_integer(message,
-                    static_cast<std::uint64_t>(static_cast<std::ptrdiff_t const*>(from_)[i]), true);
+            message += std::to_string(static_cast<std::ptrdiff_t const*>(from_)[i]);
         }
         message += ']';
     }

@@ -1,19 +1,21 @@
 // Bodies of shape.hpp.
 #pragma once
 
+#include <algorithm>
+
 #include <xgrad/core/shape.hpp>
 
 namespace xgrad::detail {
 
 XGRAD_FUNCTION bool has_zero(Shape const& shape) noexcept {
-    for (auto const extent : shape)
-        if (extent == 0) return true;
-    return false;
+    return std::ranges::find(shape, std::size_t{0}) != shape.end();
 }
 
 XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
     if (has_zero(shape)) return 0;
-    fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
+    bool const is_negative = std::ranges::any_of(shape, [](auto n) { return n > PTRDIFF_MAX; });
+    fail<ShapeError>("an array of shape ", shape, " has more elements than any memory",
+        is_negative ? ", or a negative extent" : "");
 }
 
 XGRAD_FUNCTION std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {

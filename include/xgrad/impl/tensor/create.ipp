@@ -30,6 +30,11 @@ XGRAD_LAZY_BODY void fill_normal(double* x, std::size_t n, double deviation) {
     fill(x, n, std::normal_distribution<double>(0, deviation));
 }
 
+XGRAD_LAZY_BODY void check_least(std::string_view name, double v, double least) {
+    if (!(v >= least))
+        fail(name, " must be at least ", number_text(least), ", and is ", number_text(v));
+}
+
 } // namespace detail
 
 XGRAD_LAZY_BODY Tensor<std::int64_t> randint(
@@ -41,7 +46,7 @@ XGRAD_LAZY_BODY Tensor<std::int64_t> randint(
 }
 
 XGRAD_LAZY_BODY Tensor<std::int64_t> randperm(std::size_t n) {
-    auto order = arange(std::int64_t{0}, static_cast<std::int64_t>(n));
+    auto order = arange(static_cast<std::int64_t>(numel(Shape{n})));
     auto* const first = order.mutable_data();
     std::shuffle(first, first + n, detail::generator());
     return order;
