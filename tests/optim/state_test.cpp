@@ -131,6 +131,26 @@ TEST_CASE("what cannot be trained, and options that cannot be") {
         doctest::Contains("Invalid beta parameter at index 1"), xg::Error);
 }
 
+TEST_CASE("parameters are a list, a range of tensors, or one tensor") {
+    D a({1., 2.}, xg::requires_grad), b({3.}, xg::requires_grad);
+    auto const step = [&](auto&& parameters) {
+        a.detach().copy_(D({1., 2.}));
+        a.set_grad(D({2., 4.}));
+        optim::SGD(parameters, {.lr = 0.25}).step();
+        return values(a);
+    };
+    std::vector<double> const expected{0.5, 1};
+    CHECK(step(a) == expected);
+    CHECK(step(std::vector<D>{a, b}) == expected);
+    CHECK(step(std::array<D, 1>{a}) == expected);
+    CHECK(step(std::span<D const>(&a, 1)) == expected);
+    CHECK(optim::Adam(std::vector<D>{a, b}, 0.1).parameters(0).size() == 2);
+    CHECK(optim::LBFGS(std::vector<D>{a, b}).parameters(0).size() == 2);
+    a.set_grad(D({3., 4.}));
+    CHECK(optim::clip_grad_norm_(a, 100.) == doctest::Approx(5.));
+    CHECK(optim::clip_grad_norm_(std::vector<D>{a}, 100.) == doctest::Approx(5.));
+}
+
 TEST_CASE("clip_grad_norm_") {
     D a({1.}, xg::requires_grad);
     Z c({complex<double>(0, 0)}, xg::requires_grad);

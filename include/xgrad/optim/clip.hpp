@@ -18,10 +18,10 @@ namespace xgrad::optim {
 /// moduli of all elements) is at most max_norm. Returns the norm before. Where it is not finite,
 /// the gradients become NaN or zero, as in PyTorch, or, if an error is asked for, an Error is
 /// thrown and no gradient changes.
-double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double max_norm, double p = 2,
-    bool error_if_nonfinite = false);
+double clip_grad_norm_(
+    Parameters const& parameters, double max_norm, double p = 2, bool error_if_nonfinite = false);
 
 /// Clamps each element of all gradients to [-bound, bound]; of a complex element both parts.
-void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound);
+void clip_grad_value_(Parameters const& parameters, double bound);
 
 } // namespace xgrad::optim

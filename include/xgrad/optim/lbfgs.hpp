@@ -46,7 +46,7 @@ class LBFGS final : public Optimizer {
 public:
     using Options = LBFGSOptions;
 
-    explicit LBFGS(std::vector<AnyTensor> parameters, Options const& options = {})
+    explicit LBFGS(Parameters parameters, Options const& options = {})
         : options_(options), parameters_(std::move(parameters)) {
         detail::check_parameters(parameters_, {});
         check(options);

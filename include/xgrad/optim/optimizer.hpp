@@ -22,6 +22,17 @@
 
 namespace xgrad::optim {
 
+/// The parameters of an optimiser: a list in braces, a range of tensors, or one tensor.
+struct Parameters : std::vector<AnyTensor> {
+    Parameters(std::initializer_list<AnyTensor> list) : vector(list) {}
+    Parameters(std::vector<AnyTensor> list) : vector(std::move(list)) {}
+    Parameters(AnyTensor const& one) : vector{one} {}
+    template <std::ranges::forward_range V>
+        requires std::derived_from<std::ranges::range_value_t<V>, AnyTensor> &&
+                 (!std::derived_from<V, AnyTensor>)
+    Parameters(V const& range) : vector(std::ranges::begin(range), std::ranges::end(range)) {}
+};
+
 /// A parameter group: parameters with the same options.
 template <class Options> struct ParameterGroup {
     std::vector<AnyTensor> parameters; // leaves, each in one group only
@@ -182,12 +193,11 @@ public:
     using Options = typename Rule::Options;
     using Group = ParameterGroup<Options>; // the type of its parameter groups
 
-    explicit Optimizing(std::vector<AnyTensor> parameters, Options const& options = {}) {
+    explicit Optimizing(Parameters parameters, Options const& options = {}) {
         add_param_group({std::move(parameters), options});
     }
     /// With a learning rate, and the other options as they are by default.
-    template <std::floating_point LearningRate>
-    Optimizing(std::vector<AnyTensor> parameters, LearningRate lr) {
+    template <std::floating_point LearningRate> Optimizing(Parameters parameters, LearningRate lr) {
         Options options;
         options.lr = lr;
         add_param_group({std::move(parameters), options});

@@ -161,7 +161,7 @@ XGRAD_FUNCTION double Optimizer::initial_lr(std::size_t group) {
 }
 
 XGRAD_FUNCTION double clip_grad_norm_(
-    std::vector<AnyTensor> const& parameters, double max_norm, double p, bool error_if_nonfinite) {
+    Parameters const& parameters, double max_norm, double p, bool error_if_nonfinite) {
     if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
     bool const largest = p == std::numeric_limits<double>::infinity();
     double total = 0;
@@ -187,7 +187,7 @@ XGRAD_FUNCTION double clip_grad_norm_(
     return total;
 }
 
-XGRAD_FUNCTION void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound) {
+XGRAD_FUNCTION void clip_grad_value_(Parameters const& parameters, double bound) {
     if (!(bound >= 0)) xgrad::detail::fail("clip_grad_value_: the bound must not be negative");
     NoGradGuard const off;
     for (auto const& t : parameters)
