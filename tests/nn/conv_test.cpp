@@ -196,5 +196,5 @@ TEST_CASE("wrong convolutions say what is wrong") {
         "output_padding [1, 1], stride [1, 1], dilation [1, 1]",
         xg::ShapeError);
     CHECK_THROWS_WITH_AS(nn::Conv2d<double>(3, 4, 3, {.groups = 2}),
-        "Conv2d: in_channels must be divisible by groups", xg::ShapeError);
+        "Conv2d: in_channels 3 must be divisible by groups 2", xg::ShapeError);
 }

@@ -170,7 +170,8 @@ TEST_CASE("dropout keeps the mean, in training only, and its gradient has the sa
     drop.eval();
     CHECK(drop(x).is_same(x));
     CHECK(difference(f::dropout(D({1., 2.}), 1.), {0., 0.}) == "");
-    CHECK_THROWS_AS(nn::Dropout(1.5), xg::Error);
+    CHECK_THROWS_WITH_AS(nn::Dropout(1.5),
+        "Dropout: the probability must lie between 0 and 1, and is 1.5", xg::Error);
 }
 
 TEST_CASE("dropout2d drops whole channels") {

@@ -118,7 +118,7 @@ TEST_CASE("wrong normalisation says what is wrong") {
         "input of shape [2, 3] and num_groups=2",
         xg::ShapeError);
     CHECK_THROWS_WITH_AS(nn::GroupNorm<double>(2, 3),
-        "GroupNorm: num_channels must be divisible by num_groups", xg::ShapeError);
+        "GroupNorm: num_channels 3 must be divisible by num_groups 2", xg::ShapeError);
 }
 
 TEST_CASE("batches without a sample pass; groups of one number are their bias") {

@@ -225,7 +225,7 @@ TEST_CASE(
         "p: a/m.json, argument 'kernel_size': here should be 2 elements, not 1");
     CHECK(said("xgrad.nn.GroupNorm",
               R"("num_groups": 3, "num_channels": 4, "eps": 0.1, "affine": true)") ==
-          "p: a/m.json: GroupNorm: num_channels must be divisible by num_groups");
+          "p: a/m.json: GroupNorm: num_channels 4 must be divisible by num_groups 3");
 }
 
 TEST_CASE("a state that does not fit the module is an error") {

@@ -126,7 +126,7 @@ struct DropoutOptions {
 struct Dropout : Module<Dropout> {
     using Options = DropoutOptions;
     double p; // probability that an element becomes 0
-    explicit Dropout(double probability);
+    explicit Dropout(double probability) : p(detail::checked_probability("Dropout", probability)) {}
     explicit Dropout(Options const& o = {}) : Dropout(o.p) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::dropout(x, p, is_training());
@@ -137,7 +137,8 @@ struct Dropout : Module<Dropout> {
 struct Dropout2d : Module<Dropout2d> {
     using Options = DropoutOptions;
     double p; // probability that a channel becomes 0
-    explicit Dropout2d(double probability);
+    explicit Dropout2d(double probability)
+        : p(detail::checked_probability("Dropout2d", probability)) {}
     explicit Dropout2d(Options const& o = {}) : Dropout2d(o.p) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::dropout2d(x, p, is_training());

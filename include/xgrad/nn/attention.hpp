@@ -183,9 +183,7 @@ public:
         if (num_heads == 0 || embed_dim == 0 || embed_dim % num_heads != 0)
             xgrad::detail::fail("MultiheadAttention: embed_dim ", embed_dim,
                 " must be divisible by num_heads ", num_heads);
-        if (!(o.dropout >= 0 && o.dropout <= 1))
-            xgrad::detail::fail(
-                "MultiheadAttention: the probability of dropout must lie between 0 and 1");
+        detail::checked_probability("MultiheadAttention: dropout", o.dropout);
         if (o.bias) init::zeros_(out_proj.bias.handle_of());
     }
 

@@ -62,10 +62,10 @@ private:
         constexpr auto name = xgrad::detail::type_name<Self>;
         if (o.groups == 0)
             xgrad::detail::fail<ShapeError>(name, ": groups must be a positive integer");
-        if (in % o.groups)
-            xgrad::detail::fail<ShapeError>(name, ": in_channels must be divisible by groups");
-        if (out % o.groups)
-            xgrad::detail::fail<ShapeError>(name, ": out_channels must be divisible by groups");
+        if (in % o.groups || out % o.groups)
+            xgrad::detail::fail<ShapeError>(name,
+                in % o.groups ? ": in_channels " : ": out_channels ", in % o.groups ? in : out,
+                " must be divisible by groups ", o.groups);
         check_window(name, kernel, o.stride, o.padding, o.dilation);
         return o;
     }

@@ -99,7 +99,8 @@ template <RealScalar T> struct Targets {
 template <RealScalar T> double checked_smoothing(ClassLossOptions<T> const& options) {
     double const smoothing = options.label_smoothing;
     if (!(smoothing >= 0 && smoothing <= 1))
-        xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+        xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1, and is ",
+            xgrad::detail::number_text(smoothing));
     return smoothing;
 }
 

@@ -32,13 +32,13 @@ struct DropoutFuncOptions {
 };
 
 namespace detail {
+/// A probability, or an Error that names the function.
+double checked_probability(std::string_view name, double p);
 /// Sets elements to zero with probability p; a mask of shape `mask` is broadcast to x.
 template <Differentiable T>
 Tensor<T> dropped(
     std::string_view name, Tensor<T> const& x, Shape const& mask, double p, bool training) {
-    if (!(p >= 0 && p <= 1))
-        xgrad::detail::fail(name, ": the probability must lie between 0 and 1");
-    if (!training || p == 0) return x;
+    if (checked_probability(name, p) == 0 || !training) return x;
     Tensor<bool> const kept = rand<precision_of<T>>(mask) >= static_cast<precision_of<T>>(p);
     return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
 }

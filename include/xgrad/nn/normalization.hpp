@@ -216,8 +216,8 @@ template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
           weight(*this, "weight", o.affine ? ones<T>({num_channels}) : Tensor<T>()),
           bias(*this, "bias", o.affine ? zeros<T>({num_channels}) : Tensor<T>()) {
         if (groups == 0 || num_channels % groups != 0)
-            xgrad::detail::fail<ShapeError>(
-                "GroupNorm: num_channels must be divisible by num_groups");
+            xgrad::detail::fail<ShapeError>("GroupNorm: num_channels ", num_channels,
+                " must be divisible by num_groups ", groups);
     }
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::group_norm(x, num_groups, weight, bias, eps);

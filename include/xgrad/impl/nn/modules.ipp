@@ -19,6 +19,12 @@
 
 namespace xgrad::nn::detail {
 
+XGRAD_FUNCTION double checked_probability(std::string_view name, double p) {
+    if (p >= 0 && p <= 1) return p;
+    xgrad::detail::fail(
+        name, ": the probability must lie between 0 and 1, and is ", xgrad::detail::number_text(p));
+}
+
 XGRAD_FUNCTION Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
     auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)),
                j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
@@ -116,16 +122,6 @@ XGRAD_FUNCTION Fans fans(std::string_view name, Shape const& shape) {
 } // namespace xgrad::nn::init::detail
 
 namespace xgrad::nn {
-
-XGRAD_FUNCTION Dropout::Dropout(double probability) : p(probability) {
-    if (!(p >= 0 && p <= 1))
-        xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
-}
-
-XGRAD_FUNCTION Dropout2d::Dropout2d(double probability) : p(probability) {
-    if (!(p >= 0 && p <= 1))
-        xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
-}
 
 XGRAD_FUNCTION std::string Flatten::extra_repr() const {
     return "first=" + std::to_string(first) + ", last=" + std::to_string(last);
