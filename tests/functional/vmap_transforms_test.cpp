@@ -341,7 +341,7 @@ TEST_CASE("errors of vmap") {
         xg::vmap([](auto const& a) { return sum(a, 1); })(x);
     }).find("sum") == 0);
     CHECK(message_of<xg::IndexError>([&] { xg::vmap([](auto const& a) { return a(0, 0); })(x); }) ==
-          "too many indices for an array with 1 dimensions: 2 of them for shape [2]");
+          "x(index): too many indices for an array with 1 dimensions: 2 of them for shape [2]");
     CHECK(message_of<xg::ShapeError>([&] {
         xg::vmap(xg::grad([](auto const& a) { return a * 2.; }))(x);
     }) == "grad: the function returns shape [2] for each example, and one number is "

@@ -127,9 +127,10 @@ TEST_CASE("numbers out of bounds and shapes that do not fit say so") {
         xg::ShapeError);
     CHECK_THROWS_AS(gather(x, 1, xg::zeros<std::int64_t>({4, 1})), xg::ShapeError);
     CHECK_THROWS_WITH_AS(scatter_add(x, 1, corners, D({1., 2.})),
-        "scatter_add: shape [2, 2] is to be added to parts of shape [3, 4], not shape [2]",
+        "scatter_add: what is added to the selected parts of shape [3, 4] has shape [2, 2], not "
+        "[2]",
         xg::ShapeError);
     CHECK_THROWS_WITH_AS(index_add(x, 0, I({1}), D({1., 2.})),
-        "index_add: shape [1, 4] is to be added to parts of shape [3, 4], not shape [2]",
+        "index_add: what is added to the selected parts of shape [3, 4] has shape [1, 4], not [2]",
         xg::ShapeError);
 }

@@ -156,7 +156,7 @@ public:
                 "an index is a whole number, xg::slice(...), xg::range(...), xg::all, "
                 "xg::newaxis, xg::ellipsis or a tensor of integers");
             if (axis_ == shape_.size())
-                fail<IndexError>("too many indices for an array with ", shape_.size(),
+                fail<IndexError>("x(index): too many indices for an array with ", shape_.size(),
                     " dimensions: ", named_, " of them for shape ", shape_);
             if constexpr (IntegerIndex<I>)
                 window_.add(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));

@@ -65,8 +65,8 @@ auto add_selected(
         "index_add, scatter_add: what is added has the scalar type of what it is added to");
     check_defined(name, y, 3);
     if (!(y.shape() == wanted))
-        fail<ShapeError>(name, ": shape ", wanted, " is to be added to parts of shape ", x.shape(),
-            ", not shape ", y.shape());
+        fail<ShapeError>(name, ": what is added to the selected parts of shape ", x.shape(),
+            " has shape ", wanted, ", not ", y.shape());
     return materialize_expression(x + express(Op{{{}, std::move(selection), x.shape()}}, y));
 }
 

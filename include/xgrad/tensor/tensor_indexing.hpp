@@ -134,8 +134,8 @@ IndexedTensor<T> Tensor<T>::operator()(Index const&... index) const {
         return {part, part.shape(), axis, chosen};
     } else {
         if (count > extents.size())
-            detail::fail<IndexError>("too many indices for an array with ", extents.size(),
-                " dimensions: ", count, " of them for shape ", extents);
+            detail::fail<IndexError>("x(index): too many indices for an array with ",
+                extents.size(), " dimensions: ", count, " of them for shape ", extents);
         Shape merged(extents.begin() + count - 1, extents.end());
         merged[0] = 1;
         Tensor<std::int64_t> place(0);

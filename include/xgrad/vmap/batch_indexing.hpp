@@ -110,7 +110,7 @@ decltype(auto) Batched<V, L...>::operator()(Index const&... index) const {
     } else if constexpr (count == 0) {
         auto const t = detail::materialize(stacked_);
         if (auto const named = (detail::names_axes<Index> + ... + 0); named > dim())
-            detail::fail<IndexError>("too many indices for an array with ", dim(),
+            detail::fail<IndexError>("x(index): too many indices for an array with ", dim(),
                 " dimensions: ", named, " of them for shape ", shape());
         return detail::batched<detail::Levels<L...>>(
             [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -136,8 +136,8 @@ decltype(auto) Batched<V, L...>::operator()(Index const&... index) const {
     } else {
         auto const extents = shape();
         if (count > extents.size())
-            detail::fail<IndexError>("too many indices for an array with ", extents.size(),
-                " dimensions: ", count, " of them for shape ", extents);
+            detail::fail<IndexError>("x(index): too many indices for an array with ",
+                extents.size(), " dimensions: ", count, " of them for shape ", extents);
         std::size_t axis = 0;
         auto const next = [&](auto const& i) {
             auto const extent = extents[axis++];

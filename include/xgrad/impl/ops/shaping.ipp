@@ -17,7 +17,8 @@ XGRAD_LAZY_BODY Axes inverse_of(Axes const& order) {
 XGRAD_LAZY_BODY AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
     auto const extent = static_cast<std::ptrdiff_t>(n);
     if (i < -extent || i >= extent)
-        fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
+        fail<IndexError>(
+            "x(index): index ", i, " is out of range for axis ", axis, " with extent ", n);
     return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
 }
 
