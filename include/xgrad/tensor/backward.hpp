@@ -132,93 +132,79 @@ XGRAD_LAZY [[gnu::cold]] std::size_t batch_size(
 XGRAD_LAZY void grad_into(AnyTensor* gradients, AnyTensor const& output,
     std::span<AnyTensor const* const> inputs, GradOptions const& options);
 
-} // namespace detail
-
-/// Gradients of an output with respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss,
-/// inputs(x, z));`
-template <Scalar Y, Scalar... T>
-std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> const& inputs,
-    GradOptions const& options = {}) {
+// The gradients of one output, in the structure of the inputs.
+template <Scalar... T>
+std::tuple<Tensor<T>...> gradients_of(
+    AnyTensor const& output, std::tuple<Tensor<T>...> const& inputs, GradOptions const& options) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         std::array<AnyTensor const*, sizeof...(T)> const wanted{&std::get<I>(inputs)...};
         std::array<AnyTensor, sizeof...(T)> gradients;
-        detail::grad_into(gradients.data(), output, wanted, options);
+        grad_into(gradients.data(), output, wanted, options);
         return std::tuple<Tensor<T>...>{Tensor<T>(std::move(gradients[I]).handle())...};
     }(std::index_sequence_for<T...>{});
 }
-/// The gradient of an output with respect to one input.
-template <Scalar Y, Scalar T>
-Tensor<T> grad(Tensor<Y> const& output, Tensor<T> const& input, GradOptions const& options = {}) {
+template <Scalar T>
+Tensor<T> gradients_of(
+    AnyTensor const& output, Tensor<T> const& input, GradOptions const& options) {
     AnyTensor const* const x = &input;
     AnyTensor gradient;
-    detail::grad_into(&gradient, output, {&x, 1}, options);
+    grad_into(&gradient, output, {&x, 1}, options);
     return Tensor<T>(std::move(gradient).handle());
 }
-/// Gradients of an output with respect to a list of inputs, which may have different types:
-/// `grad(loss, {x, z})`.
-template <Scalar Y>
-std::vector<AnyTensor> grad(Tensor<Y> const& output, std::initializer_list<TensorOrEdge> inputs,
-    GradOptions const& options = {}) {
-    return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
-}
-template <Scalar Y>
-std::vector<AnyTensor> grad(Tensor<Y> const& output, std::vector<AnyTensor> const& inputs,
-    GradOptions const& options = {}) {
-    return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
-}
-/// Gradients of an output with respect to inputs of one type.
-template <Scalar Y, Scalar T>
-std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::vector<Tensor<T>> const& inputs,
-    GradOptions const& options = {}) {
+template <Scalar T>
+std::vector<Tensor<T>> gradients_of(
+    AnyTensor const& output, std::vector<Tensor<T>> const& inputs, GradOptions const& options) {
     std::vector<Tensor<T>> typed;
     typed.reserve(inputs.size());
     for (auto const& g : grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options))
         typed.push_back(g.defined() ? g.template as<T>() : Tensor<T>());
     return typed;
 }
-template <Scalar Y, Scalar T>
-std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::initializer_list<Tensor<T>> inputs,
-    GradOptions const& options = {}) {
-    return grad(output, std::vector<Tensor<T>>(inputs), options);
+template <Scalar T>
+auto gradients_of(
+    AnyTensor const& output, TensorParts<T> const& inputs, GradOptions const& options) {
+    return gradients_of(output, std::vector<Tensor<T>>(inputs), options);
 }
-template <Scalar Y, Scalar T>
-std::vector<Tensor<T>> grad(
-    Tensor<Y> const& output, TensorParts<T> const& inputs, GradOptions const& options = {}) {
-    return grad(output, std::vector<Tensor<T>>(inputs), options);
+inline std::vector<AnyTensor> gradients_of(
+    AnyTensor const& output, std::vector<AnyTensor> const& inputs, GradOptions const& options) {
+    return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
 }
-/// Gradients with respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss, x, z);`
-template <Scalar Y, Scalar First, Scalar... T>
-    requires(sizeof...(T) > 0)
-auto grad(Tensor<Y> const& output, Tensor<First> const& x, Tensor<T> const&... more) {
-    return grad(output, inputs(x, more...));
-}
-// An expression as output is evaluated first.
-template <class Op, class... X, class Inputs>
-auto grad(Expression<Op, X...> const& output, Inputs const& inputs, GradOptions const& options = {})
-    requires requires(Tensor<typename Expression<Op, X...>::scalar> const& y) { grad(y, inputs); }
-{
-    return grad(materialize_expression(output), inputs, options);
-}
-template <class Op, class... X, Scalar First, Scalar... T>
-    requires(sizeof...(T) > 0)
-auto grad(Expression<Op, X...> const& output, Tensor<First> const& x, Tensor<T> const&... more) {
-    return grad(materialize_expression(output), inputs(x, more...));
-}
-template <class Op, class... X>
-std::vector<AnyTensor> grad(Expression<Op, X...> const& output,
-    std::initializer_list<TensorOrEdge> inputs, GradOptions const& options = {}) {
-    return grad(materialize_expression(output), inputs, options);
-}
-template <class Op, class... X, Scalar T>
-std::vector<Tensor<T>> grad(Expression<Op, X...> const& output,
-    std::initializer_list<Tensor<T>> inputs, GradOptions const& options = {}) {
-    return grad(materialize_expression(output), std::vector<Tensor<T>>(inputs), options);
-}
-/// The gradient of an output with respect to a GradientEdge.
-template <Scalar Y>
-AnyTensor grad(
-    Tensor<Y> const& output, GradientEdge const& input, GradOptions const& options = {}) {
+inline AnyTensor gradients_of(
+    AnyTensor const& output, GradientEdge const& input, GradOptions const& options) {
     return grad(TensorsOrEdges{output}, TensorsOrEdges{input}, options)[0];
+}
+
+/// Y is a tensor or an expression, and X inputs of a gradient.
+template <class Y, class X>
+concept GivesGradients = Operand<Y> && TensorLike<Y> &&
+                         requires(AnyTensor const& y, X const& x) { gradients_of(y, x, {}); };
+
+} // namespace detail
+
+/// Gradients of an output, a tensor or an expression, with respect to an input, a std::tuple or
+/// std::vector of inputs, or a GradientEdge, in the same structure: `auto [gx, gz] = grad(loss,
+/// inputs(x, z));`
+template <class Y, class X>
+    requires detail::GivesGradients<Y, X>
+auto grad(Y const& output, X const& inputs, GradOptions const& options = {}) {
+    return detail::gradients_of(detail::materialize(output), inputs, options);
+}
+/// With respect to inputs of one type, and of different types: `grad(loss, {x, z})`.
+template <Operand Y, Scalar T>
+auto grad(
+    Y const& output, std::initializer_list<Tensor<T>> inputs, GradOptions const& options = {}) {
+    return grad(output, std::vector<Tensor<T>>(inputs), options);
+}
+template <Operand Y>
+auto grad(
+    Y const& output, std::initializer_list<TensorOrEdge> inputs, GradOptions const& options = {}) {
+    return grad(TensorsOrEdges{detail::materialize(output)}, TensorsOrEdges(inputs), options);
+}
+/// With respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss, x, z);`
+template <Operand Y, Scalar First, Scalar... T>
+    requires(sizeof...(T) > 0)
+auto grad(Y const& output, Tensor<First> const& x, Tensor<T> const&... more) {
+    return grad(output, inputs(x, more...));
 }
 
 template <Scalar T> void Tensor<T>::backward() const {
