@@ -1,4 +1,4 @@
-// expect: map: first stands a function, and no tensor
+// expect: map: .*the function stands first, and is no tensor
 #include <xgrad/map.hpp>
 
 int main() {
