@@ -7,6 +7,12 @@
 
 namespace xgrad::detail {
 
+[[gnu::cold]] inline void append_integer(std::string& message, long long n) {
+    char digits[24];
+    message.append(
+        digits, static_cast<std::size_t>(std::snprintf(digits, sizeof digits, "%lld", n)));
+}
+
 /// A NUL, where what() would end, becomes two characters.
 [[gnu::cold]] inline void append_text(std::string& message, std::string_view text) {
     for (char const c : text) {
@@ -22,13 +28,13 @@ XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
         append_text(message, {static_cast<char const*>(from_), count});
         break;
     case Kind::integer:
-        message += std::to_string(static_cast<std::int64_t>(value_));
+        append_integer(message, static_cast<std::int64_t>(value_));
         break;
     default:
         message += '[';
         for (std::size_t i = 0; i < count; ++i) {
             if (i > 0) message += ", ";
-            message += std::to_string(static_cast<std::ptrdiff_t const*>(from_)[i]);
+            append_integer(message, static_cast<std::ptrdiff_t const*>(from_)[i]);
         }
         message += ']';
     }

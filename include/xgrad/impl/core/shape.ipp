@@ -1,19 +1,20 @@
 // Bodies of shape.hpp.
 #pragma once
 
-#include <algorithm>
-
 #include <xgrad/core/shape.hpp>
 
 namespace xgrad::detail {
 
 XGRAD_FUNCTION bool has_zero(Shape const& shape) noexcept {
-    return std::ranges::find(shape, std::size_t{0}) != shape.end();
+    for (auto const extent : shape)
+        if (extent == 0) return true;
+    return false;
 }
 
 XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
     if (has_zero(shape)) return 0;
-    bool const is_negative = std::ranges::any_of(shape, [](auto n) { return n > PTRDIFF_MAX; });
+    bool is_negative = false;
+    for (auto const extent : shape) is_negative |= extent > PTRDIFF_MAX;
     fail<ShapeError>("an array of shape ", shape, " has more elements than any memory",
         is_negative ? ", or a negative extent" : "");
 }
