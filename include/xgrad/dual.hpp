@@ -354,3 +354,7 @@ struct ScalarBinaryOpTraits<V, xgrad::Dual<V, N>, Operation> {
 } // namespace Eigen
 
 #include <xgrad/core/end_headers.inc> // last
+
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#    include <xgrad/impl/dual.ipp>
+#endif

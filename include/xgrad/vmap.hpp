@@ -205,6 +205,11 @@ template <class F, class... X> auto on_batch(F&& rule, X const&... x) {
     };
     return detail::map_structure(std::invoke(rule, one_axis(x)...), [&](auto const& y) {
         auto const t = materialize_expression(y);
+        std::size_t examples = 1;
+        for (auto const size : sizes) examples *= size;
+        if (t.dim() == 0 || t.shape()[0] != examples)
+            detail::fail<ShapeError>("on_batch: the rule returns shape ", t.shape(), " for ",
+                examples, " examples, which are to be numbered by its first axis");
         Shape const example(t.shape().begin() + 1, t.shape().end());
         return detail::batched<Lv>(
             detail::only_reshaped(reshape(t, Axes(detail::joined_dims(sizes, example)))));

@@ -421,3 +421,17 @@ TEST_CASE("map with several results") {
             });
         })));
 }
+
+TEST_CASE("a rule of on_batch() that returns no axis of examples is refused") {
+    D const x({{1., 2., 3.}, {4., 5., 6.}});
+    auto const with = [&](auto rule) {
+        return xg::vmap([rule](auto const& v) { return xg::on_batch(rule, v); });
+    };
+    CHECK_THROWS_WITH_AS(with([](D const& a) { return mean(a); })(x),
+        "on_batch: the rule returns shape [] for 2 examples, which are to be numbered by its first "
+        "axis",
+        xg::ShapeError);
+    CHECK_THROWS_AS(with([](D const& a) { return D(a(0)); })(x), xg::ShapeError);
+    CHECK_THROWS_AS(xg::on_batch([](D const& a) { return mean(a); }, x), xg::ShapeError);
+    CHECK(with([](D const& a) { return mean(a, {1}); })(x).shape() == xg::Shape{2});
+}

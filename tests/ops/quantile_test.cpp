@@ -163,3 +163,16 @@ TEST_CASE("what cannot be chosen or counted says so") {
         "all_of: axis -3 is out of range for an array with 2 dimensions, of shape [2, 4]",
         xg::IndexError);
 }
+
+TEST_CASE("a percentage lies between 0 and 100") {
+    D const x({{1., 2., 3.}, {4., 5., 6.}});
+    for (double const percent : {-1., 100.5, std::nan("")}) {
+        CHECK_THROWS_WITH_AS(
+            percentile(x, percent), "percentile: a percentage lies between 0 and 100", xg::Error);
+        CHECK_THROWS_AS(percentile(x, percent, 0), xg::Error);
+    }
+    CHECK(percentile(x, 100.).item() == 6);
+    CHECK(percentile(x, 0., 1).shape() == xg::Shape{2});
+    CHECK_THROWS_WITH_AS(
+        repeat_interleave(x, -2, 0), doctest::Contains("2 * -2 would be negative"), xg::ShapeError);
+}

@@ -148,6 +148,9 @@ TEST_CASE("parameters are a list, a range of tensors, or one tensor") {
     CHECK(optim::LBFGS(std::vector<D>{a, b}).parameters(0).size() == 2);
     a.set_grad(D({3., 4.}));
     CHECK(optim::clip_grad_norm_(a, 100.) == doctest::Approx(5.));
+    CHECK_THROWS_WITH_AS(optim::clip_grad_norm_(a, -1.),
+        "clip_grad_norm_: max_norm must not be negative", xg::Error);
+    CHECK(values(a.grad()) == std::vector<double>{3, 4});
     CHECK(optim::clip_grad_norm_(std::vector<D>{a}, 100.) == doctest::Approx(5.));
 }
 

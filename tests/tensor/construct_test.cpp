@@ -299,3 +299,7 @@ TEST_CASE("of functions with tensors of other types an expression finds that of 
     CHECK(taken(z * z) == "complex");
     CHECK(taken(2. * x + 1.) == "double");
 }
+
+// Two texts are neither numbers nor a pointer and a shape.
+static_assert(!std::is_constructible_v<xg::Shape, char const (&)[2]>);
+static_assert(!std::is_constructible_v<D, char const*, char const (&)[2]>);

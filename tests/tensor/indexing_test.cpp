@@ -169,3 +169,11 @@ TEST_CASE("a step may be as large as it likes") {
     CHECK(difference(xg::arange(0., 6.)(xg::slice(1, {}, PTRDIFF_MAX)), {1.}) == "");
     CHECK(matrix()(xg::slice(3, {}, PTRDIFF_MAX)).shape() == xg::Shape{0, 4});
 }
+
+TEST_CASE("arrays of indices that do not broadcast are told as such") {
+    using I = xg::Tensor<std::int64_t>;
+    D const x({{1., 2., 3.}, {4., 5., 6.}});
+    CHECK_THROWS_WITH_AS(x(I({0, 1}), I({0, 1, 2})),
+        "x(index): shapes [2] and [3] do not broadcast", xg::ShapeError);
+    CHECK(D(x(I({{0}, {1}}), I({{0, 2}}))).shape() == xg::Shape{2, 2});
+}

@@ -154,3 +154,11 @@ TEST_CASE("a mask that changes later leaves recorded gradients as they were") {
     mask.fill_(true);
     CHECK(holds(xg::grad(sum(picked), x), {1, 0, 1, 0, 1, 0}));
 }
+
+TEST_CASE("a mask of rows picks rows where it has an axis behind") {
+    Real x({{1., 2., 3.}, {4., 5., 6.}, {7., 8., 9.}});
+    Mask const rows({true, false, true});
+    CHECK(holds(Real(x(unsqueeze(rows, 1))), {1, 2, 3, 7, 8, 9}));
+    x(unsqueeze(rows, 1)) = 0.;
+    CHECK(holds(x, {0, 0, 0, 4, 5, 6, 0, 0, 0}));
+}

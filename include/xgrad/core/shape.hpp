@@ -90,7 +90,8 @@ public:
     }
     template <std::ranges::forward_range V>
         requires(!std::same_as<std::remove_cvref_t<V>, Dims> &&
-                 std::integral<std::ranges::range_value_t<V>>)
+                 std::integral<std::ranges::range_value_t<V>> &&
+                 !std::same_as<std::ranges::range_value_t<V>, char>)
     Dims(V const& v) : Dims() {
         reserve_exactly(static_cast<std::size_t>(std::ranges::distance(v)));
         T* to = data();
@@ -233,8 +234,8 @@ namespace detail {
 
 [[noreturn, gnu::cold]] inline void fail_extents(
     std::string_view operation, std::size_t a, char const* sign, std::size_t b) {
-    fail<ShapeError>(
-        operation, ": an extent of ", a, sign, b, " would have more elements than any memory");
+    fail<ShapeError>(operation, ": an extent of ", a, sign, b, " would ",
+        (a | b) > PTRDIFF_MAX ? "be negative, or " : "", "have more elements than any memory");
 }
 /// a + b; throws ShapeError if the extent is larger than any memory.
 std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b);

@@ -13,12 +13,12 @@
 #include <xgrad/impl/autograd/view.ipp>
 #include <xgrad/impl/core/array.ipp>
 #include <xgrad/impl/core/call_stack.ipp>
-#include <xgrad/impl/core/error.ipp>
 #include <xgrad/impl/core/memory.ipp>
 #include <xgrad/impl/core/parallel.ipp>
 #include <xgrad/impl/core/ref.ipp>
 #include <xgrad/impl/core/shape.ipp>
 #include <xgrad/impl/core/stream.ipp>
+#include <xgrad/impl/dual.ipp>
 #include <xgrad/impl/expr/flat_expression.ipp>
 #include <xgrad/impl/functional/checkpoint.ipp>
 #include <xgrad/impl/functional/evaluation.ipp>
@@ -29,7 +29,6 @@
 #include <xgrad/impl/fuse/nd_loop_plan.ipp>
 #include <xgrad/impl/kernels/fft.ipp>
 #include <xgrad/impl/kernels/gemm.ipp>
-#include <xgrad/impl/ops/gamma.ipp>
 #include <xgrad/impl/ops/shaping.ipp>
 #include <xgrad/impl/tensor/arraywise_record.ipp>
 #include <xgrad/impl/tensor/backward.ipp>

@@ -55,7 +55,10 @@ public:
     /// The stored module; throws if there is none.
     AnyModule& module() { return checked(); }
 
-    R forward(A... a) { return call_(checked(), a...); }
+    R forward(A... a) {
+        AnyModule& module = checked(); // before call_ is read, which is null in an empty slot
+        return call_(module, a...);
+    }
 
     std::string_view container_kind() const noexcept override { return "Slot"; }
     void replace_modules(

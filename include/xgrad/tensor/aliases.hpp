@@ -18,12 +18,6 @@
 
 namespace xgrad {
 
-/// clamp().
-template <class X, class L, class U>
-    requires AnyOperand<X, L, U>
-auto clip(X const& x, L const& lower, U const& upper) {
-    return clamp(x, lower, upper);
-}
 // Other names of functions: of NumPy, and of PyTorch, which has them beside the operators.
 /// `alias(x, ...)` is `name(x, ...)`.
 #define XGRAD_ALIAS(alias, name)                                                                   \
@@ -36,7 +30,8 @@ auto clip(X const& x, L const& lower, U const& upper) {
 XGRAD_ALIAS(absolute, abs) XGRAD_ALIAS(arccos, acos) XGRAD_ALIAS(arccosh, acosh)
 XGRAD_ALIAS(arcsin, asin) XGRAD_ALIAS(arcsinh, asinh) XGRAD_ALIAS(arctan, atan)
 XGRAD_ALIAS(arctan2, atan2) XGRAD_ALIAS(arctanh, atanh) XGRAD_ALIAS(arg, angle)
-XGRAD_ALIAS(mod, remainder) XGRAD_ALIAS(power, pow)
+XGRAD_ALIAS(clip, clamp) XGRAD_ALIAS(expand_dims, unsqueeze) XGRAD_ALIAS(mod, remainder)
+XGRAD_ALIAS(power, pow) XGRAD_ALIAS(ravel, flatten) XGRAD_ALIAS(swapaxes, transpose)
 // clang-format on
 #undef XGRAD_ALIAS
 /// `name(a, b)` is `a op b`.
@@ -70,17 +65,9 @@ template <Operand X, class... A> auto std(X const& x, AxisList const& axes, A co
 }
 /// The axes in another order: permute(). An axis at another place: movedim().
 template <Operand X> auto transpose(X const& x, AxisList const& axes) { return permute(x, axes); }
-template <Operand X> auto swapaxes(X const& x, std::ptrdiff_t axis0, std::ptrdiff_t axis1) {
-    return transpose(x, axis0, axis1);
-}
 template <Operand X> auto moveaxis(X const& x, AxisList const& from, AxisList const& to) {
     return movedim(x, from, to);
 }
-/// unsqueeze() and flatten().
-template <Operand X> auto expand_dims(X const& x, std::ptrdiff_t axis) {
-    return unsqueeze(x, axis);
-}
-template <Operand X> auto ravel(X const& x) { return flatten(x); }
 /// amax().
 template <Operand X> auto max(X const& x) { return amax(x); }
 template <Operand X> auto max(X const& x, AxisList const& axes, Flag keep = false) {

@@ -112,11 +112,12 @@ template <Operand A, Operand B> auto cross(A const& a, B const& b, std::ptrdiff_
     return materialize_expression(movedim(w, -1, axis));
 }
 /// quantile() of a percentage.
-template <Operand X> auto percentile(X const& x, double percent) {
-    return quantile(x, percent / 100);
-}
-template <Operand X> auto percentile(X const& x, double percent, std::ptrdiff_t axis) {
-    return quantile(x, percent / 100, axis);
+template <Operand X, class... Axis>
+    requires(sizeof...(Axis) < 2 && (std::integral<Axis> && ...))
+auto percentile(X const& x, double percent, Axis... axis) {
+    if (!(percent >= 0 && percent <= 100))
+        detail::fail("percentile: a percentage lies between 0 and 100");
+    return quantile(x, percent / 100, axis...);
 }
 /// The elements of x with these row-major indices, in the shape of `index`.
 template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index) {

@@ -187,9 +187,8 @@ template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
     return *this;
 }
 
-/// Overwrites a tensor, without recording, by uniform numbers on [low, high); for complex types
-/// both parts.
-template <Differentiable T> void uniform_(Tensor<T> t, double low = 0, double high = 1) {
+/// See inplace_forms.hpp.
+template <Differentiable T> void uniform_(Tensor<T> t, double low, double high) {
     using P = precision_of<T>;
     detail::check_least("uniform_: high", high, low);
     NoGradGuard const off;
@@ -199,9 +198,8 @@ template <Differentiable T> void uniform_(Tensor<T> t, double low = 0, double hi
         t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
     else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
 }
-/// Overwrites a tensor, without recording, by normal numbers; for complex types each part has half
-/// the variance.
-template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1) {
+/// See inplace_forms.hpp.
+template <Differentiable T> void normal_(Tensor<T> t, double mean, double deviation) {
     using P = precision_of<T>;
     detail::check_least("normal_: deviation", deviation, 0);
     NoGradGuard const off;

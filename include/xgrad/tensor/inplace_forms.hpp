@@ -18,17 +18,13 @@ namespace xgrad {
 namespace detail {
 template <class Self, class F, class... X>
 Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x);
-
-// A member of the name of a function hides the function, so that a helper calls it.
-template <class Self> Self& call_uniform(Self& x, double low, double high) {
-    uniform_(x, low, high);
-    return x;
-}
-template <class Self> Self& call_normal(Self& x, double mean, double deviation) {
-    normal_(x, mean, deviation);
-    return x;
-}
 } // namespace detail
+/// Overwrites a tensor, without recording, by uniform numbers on [low, high); for complex types
+/// both parts.
+template <Differentiable T> void uniform_(Tensor<T> t, double low = 0, double high = 1);
+/// Overwrites a tensor, without recording, by normal numbers; for complex types each part has half
+/// the variance.
+template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1);
 
 /// Base of Tensor. Each form returns the tensor itself.
 template <class Self> struct InplaceForms : HandleOfProgram<Self> {
@@ -105,10 +101,12 @@ template <class Self> struct InplaceForms : HandleOfProgram<Self> {
 
     /// Random numbers, not recorded: uniform on [low, high), or normal.
     Self& uniform_(double low = 0, double high = 1) {
-        return detail::call_uniform(static_cast<Self&>(*this), low, high);
+        xgrad::uniform_(static_cast<Self&>(*this), low, high);
+        return static_cast<Self&>(*this);
     }
     Self& normal_(double mean = 0, double deviation = 1) {
-        return detail::call_normal(static_cast<Self&>(*this), mean, deviation);
+        xgrad::normal_(static_cast<Self&>(*this), mean, deviation);
+        return static_cast<Self&>(*this);
     }
 
 private:

@@ -163,6 +163,7 @@ XGRAD_FUNCTION double Optimizer::initial_lr(std::size_t group) {
 XGRAD_FUNCTION double clip_grad_norm_(
     Parameters const& parameters, double max_norm, double p, bool error_if_nonfinite) {
     if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
+    if (!(max_norm >= 0)) xgrad::detail::fail("clip_grad_norm_: max_norm must not be negative");
     bool const largest = p == std::numeric_limits<double>::infinity();
     double total = 0;
     std::vector<AnyTensor> gradients;

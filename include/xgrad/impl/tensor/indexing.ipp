@@ -36,6 +36,7 @@ XGRAD_LAZY_BODY Tensor<std::int64_t> positions(
 
 XGRAD_LAZY_BODY Tensor<std::int64_t> joined_positions(
     Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent) {
+    static_cast<void>(broadcast("x(index)", first.shape(), second.shape()));
     return first * static_cast<std::int64_t>(extent) + second;
 }
 
