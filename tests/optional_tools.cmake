@@ -18,10 +18,8 @@ xgrad_find_tool(pkg_config pkg-config pkgconf)
 xgrad_find_tool(aarch64_compiler aarch64-linux-gnu-g++)
 xgrad_find_tool(aarch64_emulator qemu-aarch64 qemu-aarch64-static)
 
-# Other compilers than that of this build: g++, and every clang that README.md names, the oldest, and 16 or a newer one. Each may be there as clang++, too.
-find_program(XGRAD_OTHER_GCC g++)
-mark_as_advanced(XGRAD_OTHER_GCC)
-xgrad_set_tool(gcc "${XGRAD_OTHER_GCC}" "g++ is not installed")
+# Other compilers than that of this build: every clang that README.md names, the oldest, and 16 or a newer one. Each may be there as clang++, too. What is
+# about g++ is in the preset gcc.
 function(xgrad_find_clang name least most)
     string(TOUPPER "XGRAD_OTHER_${name}" variable)
     set(names "")
@@ -44,7 +42,7 @@ xgrad_find_clang(clang14 14 14)
 xgrad_find_clang(clang 16 29)
 set(xgrad_others clang14 clang)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    set(xgrad_others clang14 gcc)
+    set(xgrad_others clang14)
 endif()
 
 set(has_libcxx OFF)
