@@ -3586,7 +3586,8 @@ XGRAD_FUNCTION SafetensorsHeader read_safetensors_header(Input const& in) {
     in.read(0, start, sizeof start, "the length of the header");
     auto const length = little_endian<std::uint64_t>(start);
     if (length > 100'000'000)
-        in.fail_at(0, "a header of ", length, " bytes; this is no safetensors file");
+        in.fail_at(
+            0, "a header of ", std::to_string(length), " bytes; this is no safetensors file");
     auto const text = in.text(8, static_cast<std::size_t>(length), "the header");
     header.end = 8 + length;
     if (auto const good = utf8_until(text); good != text.size())

@@ -611,6 +611,416 @@ struct ScalarBinaryOpTraits<V, xgrad::Dual<V, N>, Operation> {
 #    pragma pop_macro("XGRAD_IMPLEMENTATION")
 #    pragma pop_macro("XGRAD_INSIDE")
 #endif
+
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DUAL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DUAL_IPP
+
+// ======== xgrad/impl/dual.ipp
+// The bodies of dual.hpp, which includes this file where it includes its bodies: core/config.hpp.
+
+
+// ======== xgrad/core/begin_bodies.inc
+// What the files that list the bodies of a header begin with. They end with end_headers.inc.
+
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// Puts macros aside that other headers define and that would change names of ours: the I of
+// <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
+// X11.
+#pragma push_macro("A")
+#pragma push_macro("B")
+#pragma push_macro("C")
+#pragma push_macro("D")
+#pragma push_macro("E")
+#pragma push_macro("F")
+#pragma push_macro("G")
+#pragma push_macro("H")
+#pragma push_macro("I")
+#pragma push_macro("J")
+#pragma push_macro("K")
+#pragma push_macro("L")
+#pragma push_macro("M")
+#pragma push_macro("N")
+#pragma push_macro("O")
+#pragma push_macro("P")
+#pragma push_macro("Q")
+#pragma push_macro("R")
+#pragma push_macro("S")
+#pragma push_macro("T")
+#pragma push_macro("U")
+#pragma push_macro("V")
+#pragma push_macro("W")
+#pragma push_macro("X")
+#pragma push_macro("Y")
+#pragma push_macro("Z")
+#pragma push_macro("B1")
+#pragma push_macro("abs")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("round")
+#pragma push_macro("small")
+#pragma push_macro("interface")
+#pragma push_macro("Bool")
+#pragma push_macro("None")
+#pragma push_macro("Status")
+#pragma push_macro("Success")
+#undef A
+#undef B
+#undef C
+#undef D
+#undef E
+#undef F
+#undef G
+#undef H
+#undef I
+#undef J
+#undef K
+#undef L
+#undef M
+#undef N
+#undef O
+#undef P
+#undef Q
+#undef R
+#undef S
+#undef T
+#undef U
+#undef V
+#undef W
+#undef X
+#undef Y
+#undef Z
+#undef B1
+#undef abs
+#undef far
+#undef max
+#undef min
+#undef near
+#undef round
+#undef small
+#undef interface
+#undef Bool
+#undef None
+#undef Status
+#undef Success
+
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
+#ifndef XGRAD_IMPLEMENTATION
+#    define XGRAD_IMPLEMENTATION
+#endif
+
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
+
+// ======== xgrad/impl/core/error.ipp
+// Bodies of error.hpp, choice.hpp and warning.hpp.
+
+namespace xgrad::detail {
+
+[[gnu::cold]] inline void append_integer(std::string& message, long long n) {
+    char digits[24];
+    message.append(
+        digits, static_cast<std::size_t>(std::snprintf(digits, sizeof digits, "%lld", n)));
+}
+
+/// A NUL, where what() would end, becomes two characters.
+[[gnu::cold]] inline void append_text(std::string& message, std::string_view text) {
+    for (char const c : text) {
+        if (c != 0) message += c;
+        else message += "\\0";
+    }
+}
+
+XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
+    auto const count = static_cast<std::size_t>(value_);
+    switch (kind_) {
+    case Kind::text:
+        append_text(message, {static_cast<char const*>(from_), count});
+        break;
+    case Kind::integer:
+        append_integer(message, static_cast<std::int64_t>(value_));
+        break;
+    default:
+        message += '[';
+        for (std::size_t i = 0; i < count; ++i) {
+            if (i > 0) message += ", ";
+            append_integer(message, static_cast<std::ptrdiff_t const*>(from_)[i]);
+        }
+        message += ']';
+    }
+}
+
+XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
+    std::string message;
+    for (auto const& piece : pieces) piece.append_to(message);
+    return message;
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
+    std::string_view operation, std::string_view what) {
+    auto const name =
+        operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
+    fail<Error>(name, ": ", what,
+        " is undefined: it was default-constructed, moved from or released, or it is the grad() "
+        "of a tensor that no backward pass has reached");
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
+    std::string_view operation, std::string_view kind, std::size_t index) {
+    fail_undefined(operation, message_of({kind, " ", index}));
+}
+
+XGRAD_FUNCTION std::size_t choice_named(std::string_view names, std::string_view name) {
+    auto const colon = names.find(':');
+    std::string_view const option = names.substr(0, colon);
+    std::string all;
+    for (std::size_t i = 0, at = colon + 2; at < names.size(); ++i) {
+        auto const end = std::min(names.find(' ', at), names.size());
+        auto const candidate = names.substr(at, end - at);
+        if (candidate == name) return i;
+        all += (all.empty() ? "" : ", ") + std::string(candidate);
+        at = end + 1;
+    }
+    fail(option, ": there is no '", name, "', only ", all);
+}
+
+XGRAD_FUNCTION void warn_of(std::string text) {
+    auto& warnings = Warnings::all();
+    std::unique_lock lock(warnings.mutex);
+    if (auto const handler = warnings.handler) {
+        lock.unlock();
+        handler(text);
+    } else if (std::find(warnings.printed.begin(), warnings.printed.end(), text) ==
+               warnings.printed.end()) {
+        std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
+        warnings.printed.push_back(std::move(text));
+    }
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
+    auto& warnings = detail::Warnings::all();
+    std::lock_guard const lock(warnings.mutex);
+    return std::exchange(warnings.handler, std::move(handler));
+}
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
+
+// ======== xgrad/impl/ops/gamma.ipp
+// Bodies of gamma.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION double log_gamma(double x) {
+#if __has_include(<unistd.h>) && !defined(_WIN32)
+    int sign; // std::lgamma writes it to a variable that all threads share
+    return ::lgamma_r(x, &sign);
+#else
+    return std::lgamma(x);
+#endif
+}
+
+XGRAD_FUNCTION double digamma_after_1(double y) {
+    constexpr double zero = 0x1.d8b618d5af8fep-2, zero_low = -0x1.1e563779a1f5bp-56;
+    constexpr double even[] = {0x1.68a1980b249afp-24, 0x1.cf3d092649f95p-22, 0x1.71851021e265ep-19,
+        0x1.23261490d0841p-16, 0x1.cf7bf64bccd3ap-14, 0x1.78856e0ed113ep-11, 0x1.40a5ea5a2de11p-8,
+        0x1.35dfc7c3f4204p-5, 0x1.fad2ccafff970p-2};
+    constexpr double odd[] = {-0x1.2053a653d3320p-25, -0x1.7216c24a9327cp-23,
+        -0x1.26d43ffd05312p-20, -0x1.cf588541efbf6p-18, -0x1.6ebcd79629a12p-15,
+        -0x1.265033c63085cp-12, -0x1.e718336ffb7dep-10, -0x1.b288668b696ffp-7,
+        -0x1.e9b0c4a9bddb8p-4};
+    double const t = y - 0.5, square = t * t;
+    double p = 0, q = 0; // two chains, which the processor evaluates in parallel
+    for (int k = 0; k < 9; ++k) {
+        p = p * square + even[k];
+        q = q * square + odd[k];
+    }
+    return ((y - zero) - zero_low) * (p + t * q + 1 / ((1 + zero) * (1 + y)));
+}
+
+XGRAD_FUNCTION double digamma(double x) {
+    if (x == 0) return std::copysign(HUGE_VAL, -x);
+    if (x < 0) { // by reflection at 1/2
+        double const part = x - std::nearbyint(x), size = std::abs(part);
+        if (size == 0) return std::numeric_limits<double>::quiet_NaN();
+        double cotangent; // pi cot(pi part), from the tangent of an angle below pi/4
+        if (size < 1e-9) cotangent = 1 / part;
+        else if (size < 0.25) cotangent = std::numbers::pi / std::tan(std::numbers::pi * part);
+        else
+            cotangent =
+                std::copysign(std::numbers::pi * std::tan(std::numbers::pi * (0.5 - size)), part);
+        return (x > -1 ? digamma_after_1(-x) : digamma(1 - x)) - cotangent;
+    }
+    if (x < 1) return digamma_after_1(x) - 1 / x;
+    if (x < 10) {
+        double sum = 0;
+        while (x >= 2) sum += 1 / --x;
+        return sum + digamma_after_1(x - 1);
+    }
+    double const t = 1 / (x * x); // Stirling's series
+    return std::log(x) - 0.5 / x -
+           t * (1. / 12 -
+                   t * (1. / 120 -
+                           t * (1. / 252 -
+                                   t * (1. / 240 - t * (1. / 132 - t * (691. / 32760 - t / 12))))));
+}
+
+XGRAD_FUNCTION double scaled_zeta(double s, double x) {
+    double const first = x;
+    auto const power = [&](double at) {
+        double const ratio = first / at;
+        return s == 2 ? ratio * ratio : std::pow(ratio, s);
+    };
+    double sum = 0, lost = 0; // `lost` by the roundings of the sum
+    for (; x < 10 + 2 * s; ++x) {
+        double const term = power(x), next = sum + term;
+        lost += (sum - next) + term; // exact, since the terms descend (Kahan)
+        sum = next;
+        if (term < 1e-19 * sum) return sum + lost; // all later ones together are less than 15 of it
+    }
+    double term = power(x), integral = term * (x / (s - 1) + 0.5), rest = lost;
+    term *= s / x;
+    double next = s;
+    for (double const factor : {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160,
+             -691. / 1307674368000, 1. / 74724249600}) {
+        rest += factor * term;
+        term *= (next + 1.) / x * ((next + 2.) / x);
+        next += 2;
+    }
+    return sum + (integral + rest);
+}
+
+XGRAD_FUNCTION double scaled_factorial(int n, double x, double factor) {
+    double const s = n + 1., power = std::pow(x, -s);
+    constexpr int largest = 170; // whose factorial is finite
+    if (n <= largest) {
+        double factorial = 1;
+        if (n > 22) factorial = std::tgamma(s);
+        else
+            for (int k = 2; k <= n; ++k) factorial *= k; // exact
+        if (is_normal(power)) return factorial * (power * factor);
+        // The result may be normal: for large x, factor / x is about 1 / n.
+        double const part = factorial * std::pow(x, -(n / 2)), rest = std::pow(x, -(n - n / 2));
+        if (is_normal(part) && is_normal(rest)) return part * (factor / x) * rest;
+    }
+    double const size = log_gamma(s) - s * std::log(x) + std::log(std::abs(factor));
+    return std::copysign(std::exp(size), factor);
+}
+
+XGRAD_FUNCTION double polygamma(int n, double x) {
+    if (n == 0) return digamma(x);
+    double const s = n + 1., even = n % 2 == 0 ? -1 : 1;
+    if (x == HUGE_VAL) return even * 0;
+    if (x > 0) return even * scaled_factorial(n, x, scaled_zeta(s, x));
+    // Of the terms (x + k)^-s, that of the pole nearby stands alone, those after it are one sum,
+    // and those before it a difference of two.
+    double const part = x - std::nearbyint(x), size = std::abs(part);
+    if (size == 0) return even * HUGE_VAL;
+    auto const zeta = [&](double at) { return std::pow(size / at, s) * scaled_zeta(s, at); };
+    double const nearest = part > 0 ? 1 : even;
+    return even * scaled_factorial(
+                      n, size, nearest + zeta(1 + part) + even * (zeta(1 - part) - zeta(1 - x)));
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
+
+
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
+#pragma pop_macro("B1")
+#pragma pop_macro("abs")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("round")
+#pragma pop_macro("small")
+#pragma pop_macro("interface")
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")
+#pragma pop_macro("Status")
+#pragma pop_macro("Success")
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DUAL_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_DUAL_HPP
 
 #endif  // XGRAD_SINGLE_HEADER_DUAL

@@ -313,8 +313,13 @@ inline constexpr bool has_manifold_for_each<xgrad::Product<M...>, std::tuple<X..
 
 /// True if M is a manifold of points X.
 template <class M, class X> consteval bool check_geometry() {
-    if constexpr (TensorLike<X>) return check_functions<M, X>();
-    else {
+    if constexpr (TensorLike<X>) {
+        constexpr bool is_one = !requires(M const& m) { m.parts; };
+        static_assert(is_one, "manifold: on(Sphere{}, Euclidean{}) is for a std::tuple of as many "
+                              "tensors, and there is one");
+        if constexpr (!is_one) return false;
+        else return check_functions<M, X>();
+    } else {
         constexpr bool fits = has_manifold_for_each<M, X>;
         static_assert(fits, "manifold: a std::tuple of tensors needs a manifold for each of them: "
                             "on(Sphere{}, Euclidean{})");

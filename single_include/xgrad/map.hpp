@@ -917,9 +917,10 @@ template <class F> struct OfValues {
     }
 };
 template <class Options, class F, class... X> auto map_with(F const& f, X&&... x) {
-    constexpr bool has_operands = AnyOperand<X...>;
+    constexpr bool has_operands = AnyOperand<X...> && !OperandLike<F>;
     static_assert(has_operands,
-        "map: behind the function stand its operands: tensors or expressions, and numbers");
+        "map: behind the function stand its operands: tensors or expressions, and numbers; the "
+        "function stands first, and is no tensor");
     if constexpr (!has_operands) return StandIn();
     else {
         using P = result_precision<R, widest_precision<typename operand_type<X>::precision...>>;

@@ -266,13 +266,13 @@ struct DropoutFuncOptions {
 };
 
 namespace detail {
+/// A probability, or an Error that names the function.
+double checked_probability(std::string_view name, double p);
 /// Sets elements to zero with probability p; a mask of shape `mask` is broadcast to x.
 template <Differentiable T>
 Tensor<T> dropped(
     std::string_view name, Tensor<T> const& x, Shape const& mask, double p, bool training) {
-    if (!(p >= 0 && p <= 1))
-        xgrad::detail::fail(name, ": the probability must lie between 0 and 1");
-    if (!training || p == 0) return x;
+    if (checked_probability(name, p) == 0 || !training) return x;
     Tensor<bool> const kept = rand<precision_of<T>>(mask) >= static_cast<precision_of<T>>(p);
     return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
 }
@@ -1975,7 +1975,7 @@ struct DropoutOptions {
 struct Dropout : Module<Dropout> {
     using Options = DropoutOptions;
     double p; // probability that an element becomes 0
-    explicit Dropout(double probability);
+    explicit Dropout(double probability) : p(detail::checked_probability("Dropout", probability)) {}
     explicit Dropout(Options const& o = {}) : Dropout(o.p) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::dropout(x, p, is_training());
@@ -1986,7 +1986,8 @@ struct Dropout : Module<Dropout> {
 struct Dropout2d : Module<Dropout2d> {
     using Options = DropoutOptions;
     double p; // probability that a channel becomes 0
-    explicit Dropout2d(double probability);
+    explicit Dropout2d(double probability)
+        : p(detail::checked_probability("Dropout2d", probability)) {}
     explicit Dropout2d(Options const& o = {}) : Dropout2d(o.p) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::dropout2d(x, p, is_training());
@@ -2495,9 +2496,7 @@ public:
         if (num_heads == 0 || embed_dim == 0 || embed_dim % num_heads != 0)
             xgrad::detail::fail("MultiheadAttention: embed_dim ", embed_dim,
                 " must be divisible by num_heads ", num_heads);
-        if (!(o.dropout >= 0 && o.dropout <= 1))
-            xgrad::detail::fail(
-                "MultiheadAttention: the probability of dropout must lie between 0 and 1");
+        detail::checked_probability("MultiheadAttention: dropout", o.dropout);
         if (o.bias) init::zeros_(out_proj.bias.handle_of());
     }
 
@@ -4512,10 +4511,10 @@ private:
         constexpr auto name = xgrad::detail::type_name<Self>;
         if (o.groups == 0)
             xgrad::detail::fail<ShapeError>(name, ": groups must be a positive integer");
-        if (in % o.groups)
-            xgrad::detail::fail<ShapeError>(name, ": in_channels must be divisible by groups");
-        if (out % o.groups)
-            xgrad::detail::fail<ShapeError>(name, ": out_channels must be divisible by groups");
+        if (in % o.groups || out % o.groups)
+            xgrad::detail::fail<ShapeError>(name,
+                in % o.groups ? ": in_channels " : ": out_channels ", in % o.groups ? in : out,
+                " must be divisible by groups ", o.groups);
         check_window(name, kernel, o.stride, o.padding, o.dilation);
         return o;
     }
@@ -4998,7 +4997,8 @@ template <RealScalar T> struct Targets {
 template <RealScalar T> double checked_smoothing(ClassLossOptions<T> const& options) {
     double const smoothing = options.label_smoothing;
     if (!(smoothing >= 0 && smoothing <= 1))
-        xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+        xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1, and is ",
+            xgrad::detail::number_text(smoothing));
     return smoothing;
 }
 
@@ -6090,8 +6090,8 @@ template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
           weight(*this, "weight", o.affine ? ones<T>({num_channels}) : Tensor<T>()),
           bias(*this, "bias", o.affine ? zeros<T>({num_channels}) : Tensor<T>()) {
         if (groups == 0 || num_channels % groups != 0)
-            xgrad::detail::fail<ShapeError>(
-                "GroupNorm: num_channels must be divisible by num_groups");
+            xgrad::detail::fail<ShapeError>("GroupNorm: num_channels ", num_channels,
+                " must be divisible by num_groups ", groups);
     }
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::group_norm(x, num_groups, weight, bias, eps);
@@ -7456,7 +7456,10 @@ public:
     /// The stored module; throws if there is none.
     AnyModule& module() { return checked(); }
 
-    R forward(A... a) { return call_(checked(), a...); }
+    R forward(A... a) {
+        AnyModule& module = checked(); // before call_ is read, which is null in an empty slot
+        return call_(module, a...);
+    }
 
     std::string_view container_kind() const noexcept override { return "Slot"; }
     void replace_modules(
@@ -8648,6 +8651,12 @@ XGRAD_FUNCTION std::vector<AxisWindow> adaptive_windows(std::size_t extent, std:
 
 namespace xgrad::nn::detail {
 
+XGRAD_FUNCTION double checked_probability(std::string_view name, double p) {
+    if (p >= 0 && p <= 1) return p;
+    xgrad::detail::fail(
+        name, ": the probability must lie between 0 and 1, and is ", xgrad::detail::number_text(p));
+}
+
 XGRAD_FUNCTION Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
     auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)),
                j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
@@ -8745,16 +8754,6 @@ XGRAD_FUNCTION Fans fans(std::string_view name, Shape const& shape) {
 } // namespace xgrad::nn::init::detail
 
 namespace xgrad::nn {
-
-XGRAD_FUNCTION Dropout::Dropout(double probability) : p(probability) {
-    if (!(p >= 0 && p <= 1))
-        xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
-}
-
-XGRAD_FUNCTION Dropout2d::Dropout2d(double probability) : p(probability) {
-    if (!(p >= 0 && p <= 1))
-        xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
-}
 
 XGRAD_FUNCTION std::string Flatten::extra_repr() const {
     return "first=" + std::to_string(first) + ", last=" + std::to_string(last);

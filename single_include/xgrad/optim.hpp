@@ -264,6 +264,17 @@ HookHandle add_state_hook(OptimizerHooks::StateHook& list, F f, HookOptions opti
 
 namespace xgrad::optim {
 
+/// The parameters of an optimiser: a list in braces, a range of tensors, or one tensor.
+struct Parameters : std::vector<AnyTensor> {
+    Parameters(std::initializer_list<AnyTensor> list) : vector(list) {}
+    Parameters(std::vector<AnyTensor> list) : vector(std::move(list)) {}
+    Parameters(AnyTensor const& one) : vector{one} {}
+    template <std::ranges::forward_range V>
+        requires std::derived_from<std::ranges::range_value_t<V>, AnyTensor> &&
+                 (!std::derived_from<V, AnyTensor>)
+    Parameters(V const& range) : vector(std::ranges::begin(range), std::ranges::end(range)) {}
+};
+
 /// A parameter group: parameters with the same options.
 template <class Options> struct ParameterGroup {
     std::vector<AnyTensor> parameters; // leaves, each in one group only
@@ -424,12 +435,11 @@ public:
     using Options = typename Rule::Options;
     using Group = ParameterGroup<Options>; // the type of its parameter groups
 
-    explicit Optimizing(std::vector<AnyTensor> parameters, Options const& options = {}) {
+    explicit Optimizing(Parameters parameters, Options const& options = {}) {
         add_param_group({std::move(parameters), options});
     }
     /// With a learning rate, and the other options as they are by default.
-    template <std::floating_point LearningRate>
-    Optimizing(std::vector<AnyTensor> parameters, LearningRate lr) {
+    template <std::floating_point LearningRate> Optimizing(Parameters parameters, LearningRate lr) {
         Options options;
         options.lr = lr;
         add_param_group({std::move(parameters), options});
@@ -742,11 +752,11 @@ namespace xgrad::optim {
 /// moduli of all elements) is at most max_norm. Returns the norm before. Where it is not finite,
 /// the gradients become NaN or zero, as in PyTorch, or, if an error is asked for, an Error is
 /// thrown and no gradient changes.
-double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double max_norm, double p = 2,
-    bool error_if_nonfinite = false);
+double clip_grad_norm_(
+    Parameters const& parameters, double max_norm, double p = 2, bool error_if_nonfinite = false);
 
 /// Clamps each element of all gradients to [-bound, bound]; of a complex element both parts.
-void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound);
+void clip_grad_value_(Parameters const& parameters, double bound);
 
 } // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_CLIP_HPP
@@ -875,7 +885,7 @@ class LBFGS final : public Optimizer {
 public:
     using Options = LBFGSOptions;
 
-    explicit LBFGS(std::vector<AnyTensor> parameters, Options const& options = {})
+    explicit LBFGS(Parameters parameters, Options const& options = {})
         : options_(options), parameters_(std::move(parameters)) {
         detail::check_parameters(parameters_, {});
         check(options);
@@ -2004,8 +2014,9 @@ XGRAD_FUNCTION double Optimizer::initial_lr(std::size_t group) {
 }
 
 XGRAD_FUNCTION double clip_grad_norm_(
-    std::vector<AnyTensor> const& parameters, double max_norm, double p, bool error_if_nonfinite) {
+    Parameters const& parameters, double max_norm, double p, bool error_if_nonfinite) {
     if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
+    if (!(max_norm >= 0)) xgrad::detail::fail("clip_grad_norm_: max_norm must not be negative");
     bool const largest = p == std::numeric_limits<double>::infinity();
     double total = 0;
     std::vector<AnyTensor> gradients;
@@ -2030,7 +2041,7 @@ XGRAD_FUNCTION double clip_grad_norm_(
     return total;
 }
 
-XGRAD_FUNCTION void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound) {
+XGRAD_FUNCTION void clip_grad_value_(Parameters const& parameters, double bound) {
     if (!(bound >= 0)) xgrad::detail::fail("clip_grad_value_: the bound must not be negative");
     NoGradGuard const off;
     for (auto const& t : parameters)

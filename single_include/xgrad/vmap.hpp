@@ -1179,7 +1179,7 @@ decltype(auto) Batched<V, L...>::operator()(Index const&... index) const {
     } else if constexpr (count == 0) {
         auto const t = detail::materialize(stacked_);
         if (auto const named = (detail::names_axes<Index> + ... + 0); named > dim())
-            detail::fail<IndexError>("too many indices for an array with ", dim(),
+            detail::fail<IndexError>("x(index): too many indices for an array with ", dim(),
                 " dimensions: ", named, " of them for shape ", shape());
         return detail::batched<detail::Levels<L...>>(
             [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -1205,8 +1205,8 @@ decltype(auto) Batched<V, L...>::operator()(Index const&... index) const {
     } else {
         auto const extents = shape();
         if (count > extents.size())
-            detail::fail<IndexError>("too many indices for an array with ", extents.size(),
-                " dimensions: ", count, " of them for shape ", extents);
+            detail::fail<IndexError>("x(index): too many indices for an array with ",
+                extents.size(), " dimensions: ", count, " of them for shape ", extents);
         std::size_t axis = 0;
         auto const next = [&](auto const& i) {
             auto const extent = extents[axis++];
@@ -1808,6 +1808,11 @@ template <class F, class... X> auto on_batch(F&& rule, X const&... x) {
     };
     return detail::map_structure(std::invoke(rule, one_axis(x)...), [&](auto const& y) {
         auto const t = materialize_expression(y);
+        std::size_t examples = 1;
+        for (auto const size : sizes) examples *= size;
+        if (t.dim() == 0 || t.shape()[0] != examples)
+            detail::fail<ShapeError>("on_batch: the rule returns shape ", t.shape(), " for ",
+                examples, " examples, which are to be numbered by its first axis");
         Shape const example(t.shape().begin() + 1, t.shape().end());
         return detail::batched<Lv>(
             detail::only_reshaped(reshape(t, Axes(detail::joined_dims(sizes, example)))));

@@ -1266,7 +1266,8 @@ inline constexpr bool is_listed = std::same_as<std::remove_cvref_t<N>, std::size
                                   std::same_as<std::remove_cvref_t<N>, std::ptrdiff_t>;
 
 /// A part of a message: text, an integer, or integers that lie in memory, which are printed in
-/// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them.
+/// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them. All integers
+/// count as signed: a count of -1 that became a std::size_t is printed as -1.
 class Piece {
 public:
     Piece(std::string_view text) noexcept
@@ -1274,20 +1275,16 @@ public:
     Piece(std::string const& text) noexcept : Piece(std::string_view(text)) {}
     Piece(char const* text) noexcept : Piece(std::string_view(text)) {}
     template <std::integral N>
-    Piece(N n) noexcept
-        : kind_(std::is_signed_v<N> ? Kind::integer : Kind::natural),
-          value_(static_cast<std::uint64_t>(n)) {}
+    Piece(N n) noexcept : kind_(Kind::integer), value_(static_cast<std::uint64_t>(n)) {}
     template <class List>
         requires requires(List const& list) { requires is_listed<decltype(*list.data())>; }
     Piece(List const& list) noexcept
-        : kind_(std::is_signed_v<std::remove_cvref_t<decltype(*list.data())>> ? Kind::integers
-                                                                              : Kind::naturals),
-          from_(list.data()), value_(list.size()) {}
+        : kind_(Kind::integers), from_(list.data()), value_(list.size()) {}
 
     [[gnu::cold]] void append_to(std::string& message) const;
 
 private:
-    enum class Kind : std::uint8_t { text, natural, integer, naturals, integers };
+    enum class Kind : std::uint8_t { text, integer, integers };
 
     Kind kind_;
     void const* from_ = nullptr;
@@ -2306,7 +2303,8 @@ public:
     }
     template <std::ranges::forward_range V>
         requires(!std::same_as<std::remove_cvref_t<V>, Dims> &&
-                 std::integral<std::ranges::range_value_t<V>>)
+                 std::integral<std::ranges::range_value_t<V>> &&
+                 !std::same_as<std::ranges::range_value_t<V>, char>)
     Dims(V const& v) : Dims() {
         reserve_exactly(static_cast<std::size_t>(std::ranges::distance(v)));
         T* to = data();
@@ -2449,8 +2447,8 @@ namespace detail {
 
 [[noreturn, gnu::cold]] inline void fail_extents(
     std::string_view operation, std::size_t a, char const* sign, std::size_t b) {
-    fail<ShapeError>(
-        operation, ": an extent of ", a, sign, b, " would have more elements than any memory");
+    fail<ShapeError>(operation, ": an extent of ", a, sign, b, " would ",
+        (a | b) > PTRDIFF_MAX ? "be negative, or " : "", "have more elements than any memory");
 }
 /// a + b; throws ShapeError if the extent is larger than any memory.
 std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b);
@@ -6983,17 +6981,13 @@ namespace xgrad {
 namespace detail {
 template <class Self, class F, class... X>
 Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x);
-
-// A member of the name of a function hides the function, so that a helper calls it.
-template <class Self> Self& call_uniform(Self& x, double low, double high) {
-    uniform_(x, low, high);
-    return x;
-}
-template <class Self> Self& call_normal(Self& x, double mean, double deviation) {
-    normal_(x, mean, deviation);
-    return x;
-}
 } // namespace detail
+/// Overwrites a tensor, without recording, by uniform numbers on [low, high); for complex types
+/// both parts.
+template <Differentiable T> void uniform_(Tensor<T> t, double low = 0, double high = 1);
+/// Overwrites a tensor, without recording, by normal numbers; for complex types each part has half
+/// the variance.
+template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1);
 
 /// Base of Tensor. Each form returns the tensor itself.
 template <class Self> struct InplaceForms : HandleOfProgram<Self> {
@@ -7070,10 +7064,12 @@ template <class Self> struct InplaceForms : HandleOfProgram<Self> {
 
     /// Random numbers, not recorded: uniform on [low, high), or normal.
     Self& uniform_(double low = 0, double high = 1) {
-        return detail::call_uniform(static_cast<Self&>(*this), low, high);
+        xgrad::uniform_(static_cast<Self&>(*this), low, high);
+        return static_cast<Self&>(*this);
     }
     Self& normal_(double mean = 0, double deviation = 1) {
-        return detail::call_normal(static_cast<Self&>(*this), mean, deviation);
+        xgrad::normal_(static_cast<Self&>(*this), mean, deviation);
+        return static_cast<Self&>(*this);
     }
 
 private:
@@ -11770,7 +11766,7 @@ public:
                 "an index is a whole number, xg::slice(...), xg::range(...), xg::all, "
                 "xg::newaxis, xg::ellipsis or a tensor of integers");
             if (axis_ == shape_.size())
-                fail<IndexError>("too many indices for an array with ", shape_.size(),
+                fail<IndexError>("x(index): too many indices for an array with ", shape_.size(),
                     " dimensions: ", named_, " of them for shape ", shape_);
             if constexpr (IntegerIndex<I>)
                 window_.add(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));
@@ -12173,93 +12169,79 @@ XGRAD_LAZY [[gnu::cold]] std::size_t batch_size(
 XGRAD_LAZY void grad_into(AnyTensor* gradients, AnyTensor const& output,
     std::span<AnyTensor const* const> inputs, GradOptions const& options);
 
-} // namespace detail
-
-/// Gradients of an output with respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss,
-/// inputs(x, z));`
-template <Scalar Y, Scalar... T>
-std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> const& inputs,
-    GradOptions const& options = {}) {
+// The gradients of one output, in the structure of the inputs.
+template <Scalar... T>
+std::tuple<Tensor<T>...> gradients_of(
+    AnyTensor const& output, std::tuple<Tensor<T>...> const& inputs, GradOptions const& options) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         std::array<AnyTensor const*, sizeof...(T)> const wanted{&std::get<I>(inputs)...};
         std::array<AnyTensor, sizeof...(T)> gradients;
-        detail::grad_into(gradients.data(), output, wanted, options);
+        grad_into(gradients.data(), output, wanted, options);
         return std::tuple<Tensor<T>...>{Tensor<T>(std::move(gradients[I]).handle())...};
     }(std::index_sequence_for<T...>{});
 }
-/// The gradient of an output with respect to one input.
-template <Scalar Y, Scalar T>
-Tensor<T> grad(Tensor<Y> const& output, Tensor<T> const& input, GradOptions const& options = {}) {
+template <Scalar T>
+Tensor<T> gradients_of(
+    AnyTensor const& output, Tensor<T> const& input, GradOptions const& options) {
     AnyTensor const* const x = &input;
     AnyTensor gradient;
-    detail::grad_into(&gradient, output, {&x, 1}, options);
+    grad_into(&gradient, output, {&x, 1}, options);
     return Tensor<T>(std::move(gradient).handle());
 }
-/// Gradients of an output with respect to a list of inputs, which may have different types:
-/// `grad(loss, {x, z})`.
-template <Scalar Y>
-std::vector<AnyTensor> grad(Tensor<Y> const& output, std::initializer_list<TensorOrEdge> inputs,
-    GradOptions const& options = {}) {
-    return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
-}
-template <Scalar Y>
-std::vector<AnyTensor> grad(Tensor<Y> const& output, std::vector<AnyTensor> const& inputs,
-    GradOptions const& options = {}) {
-    return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
-}
-/// Gradients of an output with respect to inputs of one type.
-template <Scalar Y, Scalar T>
-std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::vector<Tensor<T>> const& inputs,
-    GradOptions const& options = {}) {
+template <Scalar T>
+std::vector<Tensor<T>> gradients_of(
+    AnyTensor const& output, std::vector<Tensor<T>> const& inputs, GradOptions const& options) {
     std::vector<Tensor<T>> typed;
     typed.reserve(inputs.size());
     for (auto const& g : grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options))
         typed.push_back(g.defined() ? g.template as<T>() : Tensor<T>());
     return typed;
 }
-template <Scalar Y, Scalar T>
-std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::initializer_list<Tensor<T>> inputs,
-    GradOptions const& options = {}) {
-    return grad(output, std::vector<Tensor<T>>(inputs), options);
+template <Scalar T>
+auto gradients_of(
+    AnyTensor const& output, TensorParts<T> const& inputs, GradOptions const& options) {
+    return gradients_of(output, std::vector<Tensor<T>>(inputs), options);
 }
-template <Scalar Y, Scalar T>
-std::vector<Tensor<T>> grad(
-    Tensor<Y> const& output, TensorParts<T> const& inputs, GradOptions const& options = {}) {
-    return grad(output, std::vector<Tensor<T>>(inputs), options);
+inline std::vector<AnyTensor> gradients_of(
+    AnyTensor const& output, std::vector<AnyTensor> const& inputs, GradOptions const& options) {
+    return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
 }
-/// Gradients with respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss, x, z);`
-template <Scalar Y, Scalar First, Scalar... T>
-    requires(sizeof...(T) > 0)
-auto grad(Tensor<Y> const& output, Tensor<First> const& x, Tensor<T> const&... more) {
-    return grad(output, inputs(x, more...));
-}
-// An expression as output is evaluated first.
-template <class Op, class... X, class Inputs>
-auto grad(Expression<Op, X...> const& output, Inputs const& inputs, GradOptions const& options = {})
-    requires requires(Tensor<typename Expression<Op, X...>::scalar> const& y) { grad(y, inputs); }
-{
-    return grad(materialize_expression(output), inputs, options);
-}
-template <class Op, class... X, Scalar First, Scalar... T>
-    requires(sizeof...(T) > 0)
-auto grad(Expression<Op, X...> const& output, Tensor<First> const& x, Tensor<T> const&... more) {
-    return grad(materialize_expression(output), inputs(x, more...));
-}
-template <class Op, class... X>
-std::vector<AnyTensor> grad(Expression<Op, X...> const& output,
-    std::initializer_list<TensorOrEdge> inputs, GradOptions const& options = {}) {
-    return grad(materialize_expression(output), inputs, options);
-}
-template <class Op, class... X, Scalar T>
-std::vector<Tensor<T>> grad(Expression<Op, X...> const& output,
-    std::initializer_list<Tensor<T>> inputs, GradOptions const& options = {}) {
-    return grad(materialize_expression(output), std::vector<Tensor<T>>(inputs), options);
-}
-/// The gradient of an output with respect to a GradientEdge.
-template <Scalar Y>
-AnyTensor grad(
-    Tensor<Y> const& output, GradientEdge const& input, GradOptions const& options = {}) {
+inline AnyTensor gradients_of(
+    AnyTensor const& output, GradientEdge const& input, GradOptions const& options) {
     return grad(TensorsOrEdges{output}, TensorsOrEdges{input}, options)[0];
+}
+
+/// Y is a tensor or an expression, and X inputs of a gradient.
+template <class Y, class X>
+concept GivesGradients = Operand<Y> && TensorLike<Y> &&
+                         requires(AnyTensor const& y, X const& x) { gradients_of(y, x, {}); };
+
+} // namespace detail
+
+/// Gradients of an output, a tensor or an expression, with respect to an input, a std::tuple or
+/// std::vector of inputs, or a GradientEdge, in the same structure: `auto [gx, gz] = grad(loss,
+/// inputs(x, z));`
+template <class Y, class X>
+    requires detail::GivesGradients<Y, X>
+auto grad(Y const& output, X const& inputs, GradOptions const& options = {}) {
+    return detail::gradients_of(detail::materialize(output), inputs, options);
+}
+/// With respect to inputs of one type, and of different types: `grad(loss, {x, z})`.
+template <Operand Y, Scalar T>
+auto grad(
+    Y const& output, std::initializer_list<Tensor<T>> inputs, GradOptions const& options = {}) {
+    return grad(output, std::vector<Tensor<T>>(inputs), options);
+}
+template <Operand Y>
+auto grad(
+    Y const& output, std::initializer_list<TensorOrEdge> inputs, GradOptions const& options = {}) {
+    return grad(TensorsOrEdges{detail::materialize(output)}, TensorsOrEdges(inputs), options);
+}
+/// With respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss, x, z);`
+template <Operand Y, Scalar First, Scalar... T>
+    requires(sizeof...(T) > 0)
+auto grad(Y const& output, Tensor<First> const& x, Tensor<T> const&... more) {
+    return grad(output, inputs(x, more...));
 }
 
 template <Scalar T> void Tensor<T>::backward() const {
@@ -16207,12 +16189,6 @@ template <Operand X> auto position_mask(X const& x, Axes const& over, std::size_
 
 namespace xgrad {
 
-/// clamp().
-template <class X, class L, class U>
-    requires AnyOperand<X, L, U>
-auto clip(X const& x, L const& lower, U const& upper) {
-    return clamp(x, lower, upper);
-}
 // Other names of functions: of NumPy, and of PyTorch, which has them beside the operators.
 /// `alias(x, ...)` is `name(x, ...)`.
 #define XGRAD_ALIAS(alias, name)                                                                   \
@@ -16225,7 +16201,8 @@ auto clip(X const& x, L const& lower, U const& upper) {
 XGRAD_ALIAS(absolute, abs) XGRAD_ALIAS(arccos, acos) XGRAD_ALIAS(arccosh, acosh)
 XGRAD_ALIAS(arcsin, asin) XGRAD_ALIAS(arcsinh, asinh) XGRAD_ALIAS(arctan, atan)
 XGRAD_ALIAS(arctan2, atan2) XGRAD_ALIAS(arctanh, atanh) XGRAD_ALIAS(arg, angle)
-XGRAD_ALIAS(mod, remainder) XGRAD_ALIAS(power, pow)
+XGRAD_ALIAS(clip, clamp) XGRAD_ALIAS(expand_dims, unsqueeze) XGRAD_ALIAS(mod, remainder)
+XGRAD_ALIAS(power, pow) XGRAD_ALIAS(ravel, flatten) XGRAD_ALIAS(swapaxes, transpose)
 // clang-format on
 #undef XGRAD_ALIAS
 /// `name(a, b)` is `a op b`.
@@ -16259,17 +16236,9 @@ template <Operand X, class... A> auto std(X const& x, AxisList const& axes, A co
 }
 /// The axes in another order: permute(). An axis at another place: movedim().
 template <Operand X> auto transpose(X const& x, AxisList const& axes) { return permute(x, axes); }
-template <Operand X> auto swapaxes(X const& x, std::ptrdiff_t axis0, std::ptrdiff_t axis1) {
-    return transpose(x, axis0, axis1);
-}
 template <Operand X> auto moveaxis(X const& x, AxisList const& from, AxisList const& to) {
     return movedim(x, from, to);
 }
-/// unsqueeze() and flatten().
-template <Operand X> auto expand_dims(X const& x, std::ptrdiff_t axis) {
-    return unsqueeze(x, axis);
-}
-template <Operand X> auto ravel(X const& x) { return flatten(x); }
 /// amax().
 template <Operand X> auto max(X const& x) { return amax(x); }
 template <Operand X> auto max(X const& x, AxisList const& axes, Flag keep = false) {
@@ -16423,23 +16392,12 @@ Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T
 template <Scalar T> Tensor<T> arange(std::type_identity_t<T> stop) { return arange<T>(T(0), stop); }
 // Numbers of several types, as Python takes them: of integers an int64 tensor. The first template
 // parameter keeps these out of arange<double>(0, 5).
-template <int = 0, class A>
-    requires std::is_arithmetic_v<A>
-auto arange(A stop) {
-    return arange<detail::StepScalar<A>>(stop);
-}
-template <int = 0, class A, class B>
-    requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !detail::OneScalar<A, B>)
-auto arange(A start, B stop) {
-    using T = detail::StepScalar<A, B>;
-    return arange<T>(static_cast<T>(start), static_cast<T>(stop));
-}
-template <int = 0, class A, class B, class C>
-    requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && std::is_arithmetic_v<C> &&
-             !detail::OneScalar<A, B, C>)
-auto arange(A start, B stop, C step) {
-    using T = detail::StepScalar<A, B, C>;
-    return arange<T>(static_cast<T>(start), static_cast<T>(stop), static_cast<T>(step));
+template <int = 0, class A, class... More>
+    requires(std::is_arithmetic_v<A> && (std::is_arithmetic_v<More> && ...) &&
+             (sizeof...(More) == 0 || (sizeof...(More) < 3 && !detail::OneScalar<A, More...>)))
+auto arange(A first, More... more) {
+    using T = detail::StepScalar<A, More...>;
+    return arange<T>(static_cast<T>(first), static_cast<T>(more)...);
 }
 /// n equidistant numbers from start to stop, both included.
 template <RealScalar T = double>
@@ -16495,6 +16453,8 @@ XGRAD_LAZY void fill_uniform(double* x, std::size_t n);
 /// Normal random numbers with mean 0.
 XGRAD_LAZY void fill_normal(float* x, std::size_t n, float deviation);
 XGRAD_LAZY void fill_normal(double* x, std::size_t n, double deviation);
+/// Throws where a parameter of a distribution is less than it may be, or NaN.
+XGRAD_LAZY void check_least(std::string_view name, double v, double least);
 
 /// A new tensor of which fill(elements, count) writes the elements, or their two parts.
 template <class T, class Fill> Tensor<T> filled(Shape const& shape, GradFlag<T> g, Fill fill) {
@@ -16782,8 +16742,8 @@ auto add_selected(
         "index_add, scatter_add: what is added has the scalar type of what it is added to");
     check_defined(name, y, 3);
     if (!(y.shape() == wanted))
-        fail<ShapeError>(name, ": shape ", wanted, " is to be added to parts of shape ", x.shape(),
-            ", not shape ", y.shape());
+        fail<ShapeError>(name, ": what is added to the selected parts of shape ", x.shape(),
+            " has shape ", wanted, ", not ", y.shape());
     return materialize_expression(x + express(Op{{{}, std::move(selection), x.shape()}}, y));
 }
 
@@ -17768,11 +17728,12 @@ template <Operand A, Operand B> auto cross(A const& a, B const& b, std::ptrdiff_
     return materialize_expression(movedim(w, -1, axis));
 }
 /// quantile() of a percentage.
-template <Operand X> auto percentile(X const& x, double percent) {
-    return quantile(x, percent / 100);
-}
-template <Operand X> auto percentile(X const& x, double percent, std::ptrdiff_t axis) {
-    return quantile(x, percent / 100, axis);
+template <Operand X, class... Axis>
+    requires(sizeof...(Axis) < 2 && (std::integral<Axis> && ...))
+auto percentile(X const& x, double percent, Axis... axis) {
+    if (!(percent >= 0 && percent <= 100))
+        detail::fail("percentile: a percentage lies between 0 and 100");
+    return quantile(x, percent / 100, axis...);
 }
 /// The elements of x with these row-major indices, in the shape of `index`.
 template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index) {
@@ -18798,7 +18759,8 @@ template <Scalar T, class E>
 void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
     using S = typename E::scalar;
     static_assert(kind_rank<kind_of<S>> <= kind_rank<kind_of<T>>,
-        "in-place: the result type can't be cast to the type of the tensor that is changed");
+        "in-place: the result type can't be cast to the type of the tensor that is changed; "
+        "a new tensor can have it: y = x + z");
     if constexpr (kind_rank<kind_of<S>> <= kind_rank<kind_of<T>>) {
         FlattenedExpression<E> flat(e);
         auto const& table = flat.table;
@@ -18900,10 +18862,10 @@ template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
     return *this;
 }
 
-/// Overwrites a tensor, without recording, by uniform numbers on [low, high); for complex types
-/// both parts.
-template <Differentiable T> void uniform_(Tensor<T> t, double low = 0, double high = 1) {
+/// See inplace_forms.hpp.
+template <Differentiable T> void uniform_(Tensor<T> t, double low, double high) {
     using P = precision_of<T>;
+    detail::check_least("uniform_: high", high, low);
     NoGradGuard const off;
     if constexpr (detail::watches_handles) t.belongs_to_library();
     Tensor<T> values = rand<T>(t.shape());
@@ -18911,10 +18873,10 @@ template <Differentiable T> void uniform_(Tensor<T> t, double low = 0, double hi
         t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
     else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
 }
-/// Overwrites a tensor, without recording, by normal numbers; for complex types each part has half
-/// the variance.
-template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1) {
+/// See inplace_forms.hpp.
+template <Differentiable T> void normal_(Tensor<T> t, double mean, double deviation) {
     using P = precision_of<T>;
+    detail::check_least("normal_: deviation", deviation, 0);
     NoGradGuard const off;
     if constexpr (detail::watches_handles) t.belongs_to_library();
     t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
@@ -19811,8 +19773,8 @@ IndexedTensor<T> Tensor<T>::operator()(Index const&... index) const {
         return {part, part.shape(), axis, chosen};
     } else {
         if (count > extents.size())
-            detail::fail<IndexError>("too many indices for an array with ", extents.size(),
-                " dimensions: ", count, " of them for shape ", extents);
+            detail::fail<IndexError>("x(index): too many indices for an array with ",
+                extents.size(), " dimensions: ", count, " of them for shape ", extents);
         Shape merged(extents.begin() + count - 1, extents.end());
         merged[0] = 1;
         Tensor<std::int64_t> place(0);
@@ -23225,117 +23187,6 @@ XGRAD_LAZY_BODY std::vector<std::string> call_stack_texts(
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_CALL_STACK_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
-
-// ======== xgrad/impl/core/error.ipp
-// Bodies of error.hpp, choice.hpp and warning.hpp.
-
-namespace xgrad::detail {
-
-/// Appends an integer, of which a signed one may be negative.
-[[gnu::cold]] inline void append_integer(std::string& message, std::uint64_t n, bool is_signed) {
-    bool const is_negative = is_signed && static_cast<std::int64_t>(n) < 0;
-    if (is_negative) n = 0 - n;
-    char digits[21];
-    char* first = digits + sizeof digits;
-    do *--first = static_cast<char>('0' + n % 10);
-    while (n /= 10);
-    if (is_negative) *--first = '-';
-    message.append(first, static_cast<std::size_t>(digits + sizeof digits - first));
-}
-
-/// A NUL, where what() would end, becomes two characters.
-[[gnu::cold]] inline void append_text(std::string& message, std::string_view text) {
-    for (char const c : text) {
-        if (c != 0) message += c;
-        else message += "\\0";
-    }
-}
-
-XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
-    auto const count = static_cast<std::size_t>(value_);
-    switch (kind_) {
-    case Kind::text:
-        append_text(message, {static_cast<char const*>(from_), count});
-        break;
-    case Kind::natural:
-    case Kind::integer:
-        append_integer(message, value_, kind_ == Kind::integer);
-        break;
-    default:
-        message += '[';
-        for (std::size_t i = 0; i < count; ++i) {
-            if (i > 0) message += ", ";
-            if (kind_ == Kind::naturals)
-                append_integer(message, static_cast<std::size_t const*>(from_)[i], false);
-            else
-                append_integer(message,
-                    static_cast<std::uint64_t>(static_cast<std::ptrdiff_t const*>(from_)[i]), true);
-        }
-        message += ']';
-    }
-}
-
-XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
-    std::string message;
-    for (auto const& piece : pieces) piece.append_to(message);
-    return message;
-}
-
-XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
-    std::string_view operation, std::string_view what) {
-    auto const name =
-        operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
-    fail<Error>(name, ": ", what,
-        " is undefined: it was default-constructed, moved from or released, or it is the grad() "
-        "of a tensor that no backward pass has reached");
-}
-
-XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
-    std::string_view operation, std::string_view kind, std::size_t index) {
-    fail_undefined(operation, message_of({kind, " ", index}));
-}
-
-XGRAD_FUNCTION std::size_t choice_named(std::string_view names, std::string_view name) {
-    auto const colon = names.find(':');
-    std::string_view const option = names.substr(0, colon);
-    std::string all;
-    for (std::size_t i = 0, at = colon + 2; at < names.size(); ++i) {
-        auto const end = std::min(names.find(' ', at), names.size());
-        auto const candidate = names.substr(at, end - at);
-        if (candidate == name) return i;
-        all += (all.empty() ? "" : ", ") + std::string(candidate);
-        at = end + 1;
-    }
-    fail(option, ": there is no '", name, "', only ", all);
-}
-
-XGRAD_FUNCTION void warn_of(std::string text) {
-    auto& warnings = Warnings::all();
-    std::unique_lock lock(warnings.mutex);
-    if (auto const handler = warnings.handler) {
-        lock.unlock();
-        handler(text);
-    } else if (std::find(warnings.printed.begin(), warnings.printed.end(), text) ==
-               warnings.printed.end()) {
-        std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
-        warnings.printed.push_back(std::move(text));
-    }
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
-    auto& warnings = detail::Warnings::all();
-    std::lock_guard const lock(warnings.mutex);
-    return std::exchange(warnings.handler, std::move(handler));
-}
-
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_MEMORY_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_CORE_MEMORY_IPP
 
@@ -23577,7 +23428,10 @@ XGRAD_FUNCTION bool has_zero(Shape const& shape) noexcept {
 
 XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
     if (has_zero(shape)) return 0;
-    fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
+    bool is_negative = false;
+    for (auto const extent : shape) is_negative |= extent > PTRDIFF_MAX;
+    fail<ShapeError>("an array of shape ", shape, " has more elements than any memory",
+        is_negative ? ", or a negative extent" : "");
 }
 
 XGRAD_FUNCTION std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {
@@ -23823,6 +23677,413 @@ XGRAD_FUNCTION void copy_transposed(std::size_t element, std::byte* to, std::ptr
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DUAL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DUAL_IPP
+
+// ======== xgrad/impl/dual.ipp
+// The bodies of dual.hpp, which includes this file where it includes its bodies: core/config.hpp.
+
+
+// ======== xgrad/core/begin_bodies.inc
+// What the files that list the bodies of a header begin with. They end with end_headers.inc.
+
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// Puts macros aside that other headers define and that would change names of ours: the I of
+// <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
+// X11.
+#pragma push_macro("A")
+#pragma push_macro("B")
+#pragma push_macro("C")
+#pragma push_macro("D")
+#pragma push_macro("E")
+#pragma push_macro("F")
+#pragma push_macro("G")
+#pragma push_macro("H")
+#pragma push_macro("I")
+#pragma push_macro("J")
+#pragma push_macro("K")
+#pragma push_macro("L")
+#pragma push_macro("M")
+#pragma push_macro("N")
+#pragma push_macro("O")
+#pragma push_macro("P")
+#pragma push_macro("Q")
+#pragma push_macro("R")
+#pragma push_macro("S")
+#pragma push_macro("T")
+#pragma push_macro("U")
+#pragma push_macro("V")
+#pragma push_macro("W")
+#pragma push_macro("X")
+#pragma push_macro("Y")
+#pragma push_macro("Z")
+#pragma push_macro("B1")
+#pragma push_macro("abs")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("round")
+#pragma push_macro("small")
+#pragma push_macro("interface")
+#pragma push_macro("Bool")
+#pragma push_macro("None")
+#pragma push_macro("Status")
+#pragma push_macro("Success")
+#undef A
+#undef B
+#undef C
+#undef D
+#undef E
+#undef F
+#undef G
+#undef H
+#undef I
+#undef J
+#undef K
+#undef L
+#undef M
+#undef N
+#undef O
+#undef P
+#undef Q
+#undef R
+#undef S
+#undef T
+#undef U
+#undef V
+#undef W
+#undef X
+#undef Y
+#undef Z
+#undef B1
+#undef abs
+#undef far
+#undef max
+#undef min
+#undef near
+#undef round
+#undef small
+#undef interface
+#undef Bool
+#undef None
+#undef Status
+#undef Success
+
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
+#ifndef XGRAD_IMPLEMENTATION
+#    define XGRAD_IMPLEMENTATION
+#endif
+
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
+
+// ======== xgrad/impl/core/error.ipp
+// Bodies of error.hpp, choice.hpp and warning.hpp.
+
+namespace xgrad::detail {
+
+[[gnu::cold]] inline void append_integer(std::string& message, long long n) {
+    char digits[24];
+    message.append(
+        digits, static_cast<std::size_t>(std::snprintf(digits, sizeof digits, "%lld", n)));
+}
+
+/// A NUL, where what() would end, becomes two characters.
+[[gnu::cold]] inline void append_text(std::string& message, std::string_view text) {
+    for (char const c : text) {
+        if (c != 0) message += c;
+        else message += "\\0";
+    }
+}
+
+XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
+    auto const count = static_cast<std::size_t>(value_);
+    switch (kind_) {
+    case Kind::text:
+        append_text(message, {static_cast<char const*>(from_), count});
+        break;
+    case Kind::integer:
+        append_integer(message, static_cast<std::int64_t>(value_));
+        break;
+    default:
+        message += '[';
+        for (std::size_t i = 0; i < count; ++i) {
+            if (i > 0) message += ", ";
+            append_integer(message, static_cast<std::ptrdiff_t const*>(from_)[i]);
+        }
+        message += ']';
+    }
+}
+
+XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
+    std::string message;
+    for (auto const& piece : pieces) piece.append_to(message);
+    return message;
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
+    std::string_view operation, std::string_view what) {
+    auto const name =
+        operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
+    fail<Error>(name, ": ", what,
+        " is undefined: it was default-constructed, moved from or released, or it is the grad() "
+        "of a tensor that no backward pass has reached");
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
+    std::string_view operation, std::string_view kind, std::size_t index) {
+    fail_undefined(operation, message_of({kind, " ", index}));
+}
+
+XGRAD_FUNCTION std::size_t choice_named(std::string_view names, std::string_view name) {
+    auto const colon = names.find(':');
+    std::string_view const option = names.substr(0, colon);
+    std::string all;
+    for (std::size_t i = 0, at = colon + 2; at < names.size(); ++i) {
+        auto const end = std::min(names.find(' ', at), names.size());
+        auto const candidate = names.substr(at, end - at);
+        if (candidate == name) return i;
+        all += (all.empty() ? "" : ", ") + std::string(candidate);
+        at = end + 1;
+    }
+    fail(option, ": there is no '", name, "', only ", all);
+}
+
+XGRAD_FUNCTION void warn_of(std::string text) {
+    auto& warnings = Warnings::all();
+    std::unique_lock lock(warnings.mutex);
+    if (auto const handler = warnings.handler) {
+        lock.unlock();
+        handler(text);
+    } else if (std::find(warnings.printed.begin(), warnings.printed.end(), text) ==
+               warnings.printed.end()) {
+        std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
+        warnings.printed.push_back(std::move(text));
+    }
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
+    auto& warnings = detail::Warnings::all();
+    std::lock_guard const lock(warnings.mutex);
+    return std::exchange(warnings.handler, std::move(handler));
+}
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
+
+// ======== xgrad/impl/ops/gamma.ipp
+// Bodies of gamma.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION double log_gamma(double x) {
+#if __has_include(<unistd.h>) && !defined(_WIN32)
+    int sign; // std::lgamma writes it to a variable that all threads share
+    return ::lgamma_r(x, &sign);
+#else
+    return std::lgamma(x);
+#endif
+}
+
+XGRAD_FUNCTION double digamma_after_1(double y) {
+    constexpr double zero = 0x1.d8b618d5af8fep-2, zero_low = -0x1.1e563779a1f5bp-56;
+    constexpr double even[] = {0x1.68a1980b249afp-24, 0x1.cf3d092649f95p-22, 0x1.71851021e265ep-19,
+        0x1.23261490d0841p-16, 0x1.cf7bf64bccd3ap-14, 0x1.78856e0ed113ep-11, 0x1.40a5ea5a2de11p-8,
+        0x1.35dfc7c3f4204p-5, 0x1.fad2ccafff970p-2};
+    constexpr double odd[] = {-0x1.2053a653d3320p-25, -0x1.7216c24a9327cp-23,
+        -0x1.26d43ffd05312p-20, -0x1.cf588541efbf6p-18, -0x1.6ebcd79629a12p-15,
+        -0x1.265033c63085cp-12, -0x1.e718336ffb7dep-10, -0x1.b288668b696ffp-7,
+        -0x1.e9b0c4a9bddb8p-4};
+    double const t = y - 0.5, square = t * t;
+    double p = 0, q = 0; // two chains, which the processor evaluates in parallel
+    for (int k = 0; k < 9; ++k) {
+        p = p * square + even[k];
+        q = q * square + odd[k];
+    }
+    return ((y - zero) - zero_low) * (p + t * q + 1 / ((1 + zero) * (1 + y)));
+}
+
+XGRAD_FUNCTION double digamma(double x) {
+    if (x == 0) return std::copysign(HUGE_VAL, -x);
+    if (x < 0) { // by reflection at 1/2
+        double const part = x - std::nearbyint(x), size = std::abs(part);
+        if (size == 0) return std::numeric_limits<double>::quiet_NaN();
+        double cotangent; // pi cot(pi part), from the tangent of an angle below pi/4
+        if (size < 1e-9) cotangent = 1 / part;
+        else if (size < 0.25) cotangent = std::numbers::pi / std::tan(std::numbers::pi * part);
+        else
+            cotangent =
+                std::copysign(std::numbers::pi * std::tan(std::numbers::pi * (0.5 - size)), part);
+        return (x > -1 ? digamma_after_1(-x) : digamma(1 - x)) - cotangent;
+    }
+    if (x < 1) return digamma_after_1(x) - 1 / x;
+    if (x < 10) {
+        double sum = 0;
+        while (x >= 2) sum += 1 / --x;
+        return sum + digamma_after_1(x - 1);
+    }
+    double const t = 1 / (x * x); // Stirling's series
+    return std::log(x) - 0.5 / x -
+           t * (1. / 12 -
+                   t * (1. / 120 -
+                           t * (1. / 252 -
+                                   t * (1. / 240 - t * (1. / 132 - t * (691. / 32760 - t / 12))))));
+}
+
+XGRAD_FUNCTION double scaled_zeta(double s, double x) {
+    double const first = x;
+    auto const power = [&](double at) {
+        double const ratio = first / at;
+        return s == 2 ? ratio * ratio : std::pow(ratio, s);
+    };
+    double sum = 0, lost = 0; // `lost` by the roundings of the sum
+    for (; x < 10 + 2 * s; ++x) {
+        double const term = power(x), next = sum + term;
+        lost += (sum - next) + term; // exact, since the terms descend (Kahan)
+        sum = next;
+        if (term < 1e-19 * sum) return sum + lost; // all later ones together are less than 15 of it
+    }
+    double term = power(x), integral = term * (x / (s - 1) + 0.5), rest = lost;
+    term *= s / x;
+    double next = s;
+    for (double const factor : {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160,
+             -691. / 1307674368000, 1. / 74724249600}) {
+        rest += factor * term;
+        term *= (next + 1.) / x * ((next + 2.) / x);
+        next += 2;
+    }
+    return sum + (integral + rest);
+}
+
+XGRAD_FUNCTION double scaled_factorial(int n, double x, double factor) {
+    double const s = n + 1., power = std::pow(x, -s);
+    constexpr int largest = 170; // whose factorial is finite
+    if (n <= largest) {
+        double factorial = 1;
+        if (n > 22) factorial = std::tgamma(s);
+        else
+            for (int k = 2; k <= n; ++k) factorial *= k; // exact
+        if (is_normal(power)) return factorial * (power * factor);
+        // The result may be normal: for large x, factor / x is about 1 / n.
+        double const part = factorial * std::pow(x, -(n / 2)), rest = std::pow(x, -(n - n / 2));
+        if (is_normal(part) && is_normal(rest)) return part * (factor / x) * rest;
+    }
+    double const size = log_gamma(s) - s * std::log(x) + std::log(std::abs(factor));
+    return std::copysign(std::exp(size), factor);
+}
+
+XGRAD_FUNCTION double polygamma(int n, double x) {
+    if (n == 0) return digamma(x);
+    double const s = n + 1., even = n % 2 == 0 ? -1 : 1;
+    if (x == HUGE_VAL) return even * 0;
+    if (x > 0) return even * scaled_factorial(n, x, scaled_zeta(s, x));
+    // Of the terms (x + k)^-s, that of the pole nearby stands alone, those after it are one sum,
+    // and those before it a difference of two.
+    double const part = x - std::nearbyint(x), size = std::abs(part);
+    if (size == 0) return even * HUGE_VAL;
+    auto const zeta = [&](double at) { return std::pow(size / at, s) * scaled_zeta(s, at); };
+    double const nearest = part > 0 ? 1 : even;
+    return even * scaled_factorial(
+                      n, size, nearest + zeta(1 + part) + even * (zeta(1 - part) - zeta(1 - x)));
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
+
+
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
+#pragma pop_macro("B1")
+#pragma pop_macro("abs")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("round")
+#pragma pop_macro("small")
+#pragma pop_macro("interface")
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")
+#pragma pop_macro("Status")
+#pragma pop_macro("Success")
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DUAL_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_EXPR_FLAT_EXPRESSION_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_EXPR_FLAT_EXPRESSION_IPP
 
@@ -28041,127 +28302,6 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
 }
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_KERNELS_GEMM_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
-
-// ======== xgrad/impl/ops/gamma.ipp
-// Bodies of gamma.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION double log_gamma(double x) {
-#if __has_include(<unistd.h>) && !defined(_WIN32)
-    int sign; // std::lgamma writes it to a variable that all threads share
-    return ::lgamma_r(x, &sign);
-#else
-    return std::lgamma(x);
-#endif
-}
-
-XGRAD_FUNCTION double digamma_after_1(double y) {
-    constexpr double zero = 0x1.d8b618d5af8fep-2, zero_low = -0x1.1e563779a1f5bp-56;
-    constexpr double even[] = {0x1.68a1980b249afp-24, 0x1.cf3d092649f95p-22, 0x1.71851021e265ep-19,
-        0x1.23261490d0841p-16, 0x1.cf7bf64bccd3ap-14, 0x1.78856e0ed113ep-11, 0x1.40a5ea5a2de11p-8,
-        0x1.35dfc7c3f4204p-5, 0x1.fad2ccafff970p-2};
-    constexpr double odd[] = {-0x1.2053a653d3320p-25, -0x1.7216c24a9327cp-23,
-        -0x1.26d43ffd05312p-20, -0x1.cf588541efbf6p-18, -0x1.6ebcd79629a12p-15,
-        -0x1.265033c63085cp-12, -0x1.e718336ffb7dep-10, -0x1.b288668b696ffp-7,
-        -0x1.e9b0c4a9bddb8p-4};
-    double const t = y - 0.5, square = t * t;
-    double p = 0, q = 0; // two chains, which the processor evaluates in parallel
-    for (int k = 0; k < 9; ++k) {
-        p = p * square + even[k];
-        q = q * square + odd[k];
-    }
-    return ((y - zero) - zero_low) * (p + t * q + 1 / ((1 + zero) * (1 + y)));
-}
-
-XGRAD_FUNCTION double digamma(double x) {
-    if (x == 0) return std::copysign(HUGE_VAL, -x);
-    if (x < 0) { // by reflection at 1/2
-        double const part = x - std::nearbyint(x), size = std::abs(part);
-        if (size == 0) return std::numeric_limits<double>::quiet_NaN();
-        double cotangent; // pi cot(pi part), from the tangent of an angle below pi/4
-        if (size < 1e-9) cotangent = 1 / part;
-        else if (size < 0.25) cotangent = std::numbers::pi / std::tan(std::numbers::pi * part);
-        else
-            cotangent =
-                std::copysign(std::numbers::pi * std::tan(std::numbers::pi * (0.5 - size)), part);
-        return (x > -1 ? digamma_after_1(-x) : digamma(1 - x)) - cotangent;
-    }
-    if (x < 1) return digamma_after_1(x) - 1 / x;
-    if (x < 10) {
-        double sum = 0;
-        while (x >= 2) sum += 1 / --x;
-        return sum + digamma_after_1(x - 1);
-    }
-    double const t = 1 / (x * x); // Stirling's series
-    return std::log(x) - 0.5 / x -
-           t * (1. / 12 -
-                   t * (1. / 120 -
-                           t * (1. / 252 -
-                                   t * (1. / 240 - t * (1. / 132 - t * (691. / 32760 - t / 12))))));
-}
-
-XGRAD_FUNCTION double scaled_zeta(double s, double x) {
-    double const first = x;
-    auto const power = [&](double at) {
-        double const ratio = first / at;
-        return s == 2 ? ratio * ratio : std::pow(ratio, s);
-    };
-    double sum = 0, lost = 0; // `lost` by the roundings of the sum
-    for (; x < 10 + 2 * s; ++x) {
-        double const term = power(x), next = sum + term;
-        lost += (sum - next) + term; // exact, since the terms descend (Kahan)
-        sum = next;
-        if (term < 1e-19 * sum) return sum + lost; // all later ones together are less than 15 of it
-    }
-    double term = power(x), integral = term * (x / (s - 1) + 0.5), rest = lost;
-    term *= s / x;
-    double next = s;
-    for (double const factor : {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160,
-             -691. / 1307674368000, 1. / 74724249600}) {
-        rest += factor * term;
-        term *= (next + 1.) / x * ((next + 2.) / x);
-        next += 2;
-    }
-    return sum + (integral + rest);
-}
-
-XGRAD_FUNCTION double scaled_factorial(int n, double x, double factor) {
-    double const s = n + 1., power = std::pow(x, -s);
-    constexpr int largest = 170; // whose factorial is finite
-    if (n <= largest) {
-        double factorial = 1;
-        if (n > 22) factorial = std::tgamma(s);
-        else
-            for (int k = 2; k <= n; ++k) factorial *= k; // exact
-        if (is_normal(power)) return factorial * (power * factor);
-        // The result may be normal: for large x, factor / x is about 1 / n.
-        double const part = factorial * std::pow(x, -(n / 2)), rest = std::pow(x, -(n - n / 2));
-        if (is_normal(part) && is_normal(rest)) return part * (factor / x) * rest;
-    }
-    double const size = log_gamma(s) - s * std::log(x) + std::log(std::abs(factor));
-    return std::copysign(std::exp(size), factor);
-}
-
-XGRAD_FUNCTION double polygamma(int n, double x) {
-    if (n == 0) return digamma(x);
-    double const s = n + 1., even = n % 2 == 0 ? -1 : 1;
-    if (x == HUGE_VAL) return even * 0;
-    if (x > 0) return even * scaled_factorial(n, x, scaled_zeta(s, x));
-    // Of the terms (x + k)^-s, that of the pole nearby stands alone, those after it are one sum,
-    // and those before it a difference of two.
-    double const part = x - std::nearbyint(x), size = std::abs(part);
-    if (size == 0) return even * HUGE_VAL;
-    auto const zeta = [&](double at) { return std::pow(size / at, s) * scaled_zeta(s, at); };
-    double const nearest = part > 0 ? 1 : even;
-    return even * scaled_factorial(
-                      n, size, nearest + zeta(1 + part) + even * (zeta(1 - part) - zeta(1 - x)));
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_SHAPING_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_OPS_SHAPING_IPP
 
@@ -28180,7 +28320,8 @@ XGRAD_LAZY_BODY Axes inverse_of(Axes const& order) {
 XGRAD_LAZY_BODY AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
     auto const extent = static_cast<std::ptrdiff_t>(n);
     if (i < -extent || i >= extent)
-        fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
+        fail<IndexError>(
+            "x(index): index ", i, " is out of range for axis ", axis, " with extent ", n);
     return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
 }
 
@@ -28667,6 +28808,11 @@ XGRAD_LAZY_BODY void fill_normal(double* x, std::size_t n, double deviation) {
     fill(x, n, std::normal_distribution<double>(0, deviation));
 }
 
+XGRAD_LAZY_BODY void check_least(std::string_view name, double v, double least) {
+    if (!(v >= least))
+        fail(name, " must be at least ", number_text(least), ", and is ", number_text(v));
+}
+
 } // namespace detail
 
 XGRAD_LAZY_BODY Tensor<std::int64_t> randint(
@@ -28678,7 +28824,7 @@ XGRAD_LAZY_BODY Tensor<std::int64_t> randint(
 }
 
 XGRAD_LAZY_BODY Tensor<std::int64_t> randperm(std::size_t n) {
-    auto order = arange(std::int64_t{0}, static_cast<std::int64_t>(n));
+    auto order = arange(static_cast<std::int64_t>(numel(Shape{n})));
     auto* const first = order.mutable_data();
     std::shuffle(first, first + n, detail::generator());
     return order;
@@ -29802,6 +29948,7 @@ XGRAD_LAZY_BODY Tensor<std::int64_t> positions(
 
 XGRAD_LAZY_BODY Tensor<std::int64_t> joined_positions(
     Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent) {
+    static_cast<void>(broadcast("x(index)", first.shape(), second.shape()));
     return first * static_cast<std::int64_t>(extent) + second;
 }
 
