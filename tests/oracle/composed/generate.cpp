@@ -101,6 +101,8 @@ private:
             Budget const budget(settings_.work);
             Call const call{std::move(operands), at, nullptr};
             v = at.op->alternative ? at.op->alternative(call) : at.op->call(call);
+            if (at.op->is_regular && !at.op->is_regular(call))
+                throw xg::Error("its equation is singular");
         } catch (xg::Error const& error) {
             tally.refused = error.what();
             throw Refused();

@@ -79,6 +79,7 @@ struct Operation {
     std::vector<Slot> slots = {};
     std::function<Value(Call const&)> call = {};
     std::function<Value(Call const&)> alternative = {}; // the same value, found in another way
+    std::function<bool(Call const&)> is_regular = {};   // whether an equation has one solution here
     double tolerance = 1e-9;                            // of the alternative
     bool is_plain = false;                              // the alternative is not recorded
     bool reads_values = false; // a plan of sparsity() holds for these values only

@@ -74,6 +74,45 @@ std::string options_text(Instruction const& at) {
                                 : ", {.linear = \"lsmr\"}";
 }
 
+/// The real numbers of a value, in order; and the value with one of them moved.
+D reals_of(Value const& v) {
+    if (is_complex(v)) return flatten(view_as_real(std::get<Z>(v).detach().clone()));
+    return flatten(std::get<D>(v).detach().clone());
+}
+Value moved(Value const& v, std::size_t i, double by) {
+    D reals = reals_of(v).clone();
+    reals.mutable_data()[i] += by;
+    auto const& shape = std::visit([](auto const& t) -> xg::Shape { return t.shape(); }, v);
+    if (!is_complex(v)) return xg::eval(reshape(reals, xg::Axes(shape)));
+    xg::Shape pairs = shape;
+    pairs.push_back(2);
+    return view_as_complex(xg::eval(reshape(reals, xg::Axes(pairs)))).clone();
+}
+/// Whether the derivative of a residual at x has an inverse, by central differences and Gauss'
+/// elimination: where it has none, as of sum(square(x - conj(x))), the solution has no derivative.
+template <class Residual> bool has_regular_derivative(Residual const& residual, Value const& x) {
+    std::size_t const n = reals_of(x).numel();
+    double const h = 1e-5;
+    std::vector<std::vector<double>> rows;
+    for (std::size_t i = 0; i < n; ++i) {
+        D const column =
+            (reals_of(residual(moved(x, i, h))) - reals_of(residual(moved(x, i, -h)))) / (2 * h);
+        rows.emplace_back(column.data(), column.data() + n);
+    }
+    double largest = 0;
+    for (auto const& row : rows)
+        for (double const v : row) largest = std::max(largest, std::abs(v));
+    for (std::size_t k = 0; k < n; ++k) {
+        auto const at = [&](auto const& row) { return std::abs(row[k]); };
+        std::swap(rows[k], *std::ranges::max_element(
+                               rows.begin() + static_cast<std::ptrdiff_t>(k), rows.end(), {}, at));
+        if (!(at(rows[k]) > 1e-4 * largest)) return false;
+        for (std::size_t i = k + 1; i < n; ++i)
+            for (std::size_t j = n; j-- > k;) rows[i][j] -= rows[i][k] / rows[k][k] * rows[k][j];
+    }
+    return true;
+}
+
 template <class Solve, class Residual>
 void add_solution(Catalogue& all, std::string name, Solve solve, Residual residual,
     std::function<std::string(Instruction const&, std::vector<std::string> const&)> print) {
@@ -82,6 +121,10 @@ void add_solution(Catalogue& all, std::string name, Solve solve, Residual residu
     o.alternative = [solve, residual](Call const& c) {
         auto const x = solve(c);
         return checked(x, residual(c, x));
+    };
+    o.is_regular = [solve, residual](Call const& c) {
+        xg::NoGradGuard const off;
+        return has_regular_derivative([&](Value const& x) { return residual(c, x); }, solve(c));
     };
     o.tolerance = 1e-7;
     o.print = std::move(print);
