@@ -52,9 +52,13 @@ template <class N>
 inline constexpr bool is_listed = std::same_as<std::remove_cvref_t<N>, std::size_t> ||
                                   std::same_as<std::remove_cvref_t<N>, std::ptrdiff_t>;
 
+/// True for a count that was probably a negative number before it became unsigned.
+template <std::integral N> constexpr bool was_negative(N n) noexcept {
+    return sizeof(N) == sizeof(std::size_t) && n > N(-1) - N(N(-1) / 4);
+}
+
 /// A part of a message: text, an integer, or integers that lie in memory, which are printed in
-/// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them. All integers
-/// count as signed: a count of -1 that became a std::size_t is printed as -1.
+/// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them.
 class Piece {
 public:
     Piece(std::string_view text) noexcept
@@ -62,7 +66,9 @@ public:
     Piece(std::string const& text) noexcept : Piece(std::string_view(text)) {}
     Piece(char const* text) noexcept : Piece(std::string_view(text)) {}
     template <std::integral N>
-    Piece(N n) noexcept : kind_(Kind::integer), value_(static_cast<std::uint64_t>(n)) {}
+    Piece(N n) noexcept
+        : kind_(std::is_signed_v<N> || was_negative(n) ? Kind::integer : Kind::natural),
+          value_(static_cast<std::uint64_t>(n)) {}
     template <class List>
         requires requires(List const& list) { requires is_listed<decltype(*list.data())>; }
     Piece(List const& list) noexcept
@@ -71,7 +77,7 @@ public:
     [[gnu::cold]] void append_to(std::string& message) const;
 
 private:
-    enum class Kind : std::uint8_t { text, integer, integers };
+    enum class Kind : std::uint8_t { text, natural, integer, integers };
 
     Kind kind_;
     void const* from_ = nullptr;

@@ -235,7 +235,8 @@ namespace detail {
 [[noreturn, gnu::cold]] inline void fail_extents(
     std::string_view operation, std::size_t a, char const* sign, std::size_t b) {
     fail<ShapeError>(operation, ": an extent of ", a, sign, b, " would ",
-        (a | b) > PTRDIFF_MAX ? "be negative, or " : "", "have more elements than any memory");
+        was_negative(a) || was_negative(b) ? "be negative, or " : "",
+        "have more elements than any memory");
 }
 /// a + b; throws ShapeError if the extent is larger than any memory.
 std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b);

@@ -31,7 +31,8 @@ XGRAD_ALIAS(absolute, abs) XGRAD_ALIAS(arccos, acos) XGRAD_ALIAS(arccosh, acosh)
 XGRAD_ALIAS(arcsin, asin) XGRAD_ALIAS(arcsinh, asinh) XGRAD_ALIAS(arctan, atan)
 XGRAD_ALIAS(arctan2, atan2) XGRAD_ALIAS(arctanh, atanh) XGRAD_ALIAS(arg, angle)
 XGRAD_ALIAS(clip, clamp) XGRAD_ALIAS(expand_dims, unsqueeze) XGRAD_ALIAS(mod, remainder)
-XGRAD_ALIAS(power, pow) XGRAD_ALIAS(ravel, flatten) XGRAD_ALIAS(swapaxes, transpose)
+XGRAD_ALIAS(negative, neg) XGRAD_ALIAS(power, pow) XGRAD_ALIAS(ravel, flatten)
+XGRAD_ALIAS(swapaxes, transpose)
 // clang-format on
 #undef XGRAD_ALIAS
 /// `name(a, b)` is `a op b`.
@@ -52,7 +53,6 @@ XGRAD_OPERATOR(logical_and, &&) XGRAD_OPERATOR(logical_or, ||)
     auto neg(X const& x) {
     return -x;
 }
-template <Operand X> auto negative(X const& x) { return -x; }
 template <Operand X> auto logical_not(X const& x) { return !x; }
 /// x itself: +x.
 template <Operand X> auto operator+(X const& x) {

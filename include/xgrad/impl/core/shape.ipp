@@ -14,7 +14,7 @@ XGRAD_FUNCTION bool has_zero(Shape const& shape) noexcept {
 XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
     if (has_zero(shape)) return 0;
     bool is_negative = false;
-    for (auto const extent : shape) is_negative |= extent > PTRDIFF_MAX;
+    for (auto const extent : shape) is_negative |= was_negative(extent);
     fail<ShapeError>("an array of shape ", shape, " has more elements than any memory",
         is_negative ? ", or a negative extent" : "");
 }
