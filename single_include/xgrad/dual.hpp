@@ -751,10 +751,13 @@ struct ScalarBinaryOpTraits<V, xgrad::Dual<V, N>, Operation> {
 
 namespace xgrad::detail {
 
-[[gnu::cold]] inline void append_integer(std::string& message, long long n) {
+[[gnu::cold]] inline void append_integer(std::string& message, std::uint64_t n, bool is_signed) {
     char digits[24];
-    message.append(
-        digits, static_cast<std::size_t>(std::snprintf(digits, sizeof digits, "%lld", n)));
+    int const length =
+        is_signed
+            ? std::snprintf(digits, sizeof digits, "%lld", static_cast<long long>(n))
+            : std::snprintf(digits, sizeof digits, "%llu", static_cast<unsigned long long>(n));
+    message.append(digits, static_cast<std::size_t>(length));
 }
 
 /// A NUL, where what() would end, becomes two characters.
@@ -771,14 +774,15 @@ XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
     case Kind::text:
         append_text(message, {static_cast<char const*>(from_), count});
         break;
+    case Kind::natural:
     case Kind::integer:
-        append_integer(message, static_cast<std::int64_t>(value_));
+        append_integer(message, value_, kind_ == Kind::integer);
         break;
     default:
         message += '[';
         for (std::size_t i = 0; i < count; ++i) {
             if (i > 0) message += ", ";
-            append_integer(message, static_cast<std::ptrdiff_t const*>(from_)[i]);
+            append_integer(message, static_cast<std::size_t const*>(from_)[i], true);
         }
         message += ']';
     }

@@ -4994,14 +4994,6 @@ template <RealScalar T> struct Targets {
     }
 };
 
-template <RealScalar T> double checked_smoothing(ClassLossOptions<T> const& options) {
-    double const smoothing = options.label_smoothing;
-    if (!(smoothing >= 0 && smoothing <= 1))
-        xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1, and is ",
-            xgrad::detail::number_text(smoothing));
-    return smoothing;
-}
-
 } // namespace detail
 
 namespace functional {
@@ -5019,7 +5011,8 @@ Tensor<T> nll_loss(Tensor<T> const& input, Tensor<std::int64_t> const& target,
 template <RealScalar T>
 Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& target,
     std::type_identity_t<ClassLossOptions<T>> const& options = {}) {
-    double const smoothing = detail::checked_smoothing(options);
+    double const smoothing =
+        detail::checked_probability("cross_entropy: label_smoothing", options.label_smoothing);
     detail::Targets<T> const of("cross_entropy", input, target, options);
     auto const own =
         of.own(input); // recorded first, so that its gradient comes last and accumulates in place
@@ -5042,7 +5035,8 @@ Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& targ
 template <RealScalar T>
 Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T> const& target,
     std::type_identity_t<ClassLossOptions<T>> const& options = {}) {
-    double const smoothing = detail::checked_smoothing(options);
+    double const smoothing =
+        detail::checked_probability("cross_entropy: label_smoothing", options.label_smoothing);
     detail::check_same_shape("cross_entropy", input, target);
     detail::Classes<T> const c("cross_entropy", input, options);
     auto const own = static_cast<T>(1 - smoothing),

@@ -1808,8 +1808,7 @@ template <class F, class... X> auto on_batch(F&& rule, X const&... x) {
     };
     return detail::map_structure(std::invoke(rule, one_axis(x)...), [&](auto const& y) {
         auto const t = materialize_expression(y);
-        std::size_t examples = 1;
-        for (auto const size : sizes) examples *= size;
+        std::size_t const examples = numel(Shape(sizes.begin(), sizes.end()));
         if (t.dim() == 0 || t.shape()[0] != examples)
             detail::fail<ShapeError>("on_batch: the rule returns shape ", t.shape(), " for ",
                 examples, " examples, which are to be numbered by its first axis");

@@ -1265,9 +1265,13 @@ template <class N>
 inline constexpr bool is_listed = std::same_as<std::remove_cvref_t<N>, std::size_t> ||
                                   std::same_as<std::remove_cvref_t<N>, std::ptrdiff_t>;
 
+/// True for a count that was probably a negative number before it became unsigned.
+template <std::integral N> constexpr bool was_negative(N n) noexcept {
+    return sizeof(N) == sizeof(std::size_t) && n > N(-1) - N(N(-1) / 4);
+}
+
 /// A part of a message: text, an integer, or integers that lie in memory, which are printed in
-/// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them. All integers
-/// count as signed: a count of -1 that became a std::size_t is printed as -1.
+/// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them.
 class Piece {
 public:
     Piece(std::string_view text) noexcept
@@ -1275,7 +1279,9 @@ public:
     Piece(std::string const& text) noexcept : Piece(std::string_view(text)) {}
     Piece(char const* text) noexcept : Piece(std::string_view(text)) {}
     template <std::integral N>
-    Piece(N n) noexcept : kind_(Kind::integer), value_(static_cast<std::uint64_t>(n)) {}
+    Piece(N n) noexcept
+        : kind_(std::is_signed_v<N> || was_negative(n) ? Kind::integer : Kind::natural),
+          value_(static_cast<std::uint64_t>(n)) {}
     template <class List>
         requires requires(List const& list) { requires is_listed<decltype(*list.data())>; }
     Piece(List const& list) noexcept
@@ -1284,7 +1290,7 @@ public:
     [[gnu::cold]] void append_to(std::string& message) const;
 
 private:
-    enum class Kind : std::uint8_t { text, integer, integers };
+    enum class Kind : std::uint8_t { text, natural, integer, integers };
 
     Kind kind_;
     void const* from_ = nullptr;
@@ -2448,7 +2454,8 @@ namespace detail {
 [[noreturn, gnu::cold]] inline void fail_extents(
     std::string_view operation, std::size_t a, char const* sign, std::size_t b) {
     fail<ShapeError>(operation, ": an extent of ", a, sign, b, " would ",
-        (a | b) > PTRDIFF_MAX ? "be negative, or " : "", "have more elements than any memory");
+        was_negative(a) || was_negative(b) ? "be negative, or " : "",
+        "have more elements than any memory");
 }
 /// a + b; throws ShapeError if the extent is larger than any memory.
 std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b);
@@ -16202,7 +16209,8 @@ XGRAD_ALIAS(absolute, abs) XGRAD_ALIAS(arccos, acos) XGRAD_ALIAS(arccosh, acosh)
 XGRAD_ALIAS(arcsin, asin) XGRAD_ALIAS(arcsinh, asinh) XGRAD_ALIAS(arctan, atan)
 XGRAD_ALIAS(arctan2, atan2) XGRAD_ALIAS(arctanh, atanh) XGRAD_ALIAS(arg, angle)
 XGRAD_ALIAS(clip, clamp) XGRAD_ALIAS(expand_dims, unsqueeze) XGRAD_ALIAS(mod, remainder)
-XGRAD_ALIAS(power, pow) XGRAD_ALIAS(ravel, flatten) XGRAD_ALIAS(swapaxes, transpose)
+XGRAD_ALIAS(negative, neg) XGRAD_ALIAS(power, pow) XGRAD_ALIAS(ravel, flatten)
+XGRAD_ALIAS(swapaxes, transpose)
 // clang-format on
 #undef XGRAD_ALIAS
 /// `name(a, b)` is `a op b`.
@@ -16223,7 +16231,6 @@ XGRAD_OPERATOR(logical_and, &&) XGRAD_OPERATOR(logical_or, ||)
     auto neg(X const& x) {
     return -x;
 }
-template <Operand X> auto negative(X const& x) { return -x; }
 template <Operand X> auto logical_not(X const& x) { return !x; }
 /// x itself: +x.
 template <Operand X> auto operator+(X const& x) {
@@ -23429,7 +23436,7 @@ XGRAD_FUNCTION bool has_zero(Shape const& shape) noexcept {
 XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
     if (has_zero(shape)) return 0;
     bool is_negative = false;
-    for (auto const extent : shape) is_negative |= extent > PTRDIFF_MAX;
+    for (auto const extent : shape) is_negative |= was_negative(extent);
     fail<ShapeError>("an array of shape ", shape, " has more elements than any memory",
         is_negative ? ", or a negative extent" : "");
 }
@@ -23815,10 +23822,13 @@ XGRAD_FUNCTION void copy_transposed(std::size_t element, std::byte* to, std::ptr
 
 namespace xgrad::detail {
 
-[[gnu::cold]] inline void append_integer(std::string& message, long long n) {
+[[gnu::cold]] inline void append_integer(std::string& message, std::uint64_t n, bool is_signed) {
     char digits[24];
-    message.append(
-        digits, static_cast<std::size_t>(std::snprintf(digits, sizeof digits, "%lld", n)));
+    int const length =
+        is_signed
+            ? std::snprintf(digits, sizeof digits, "%lld", static_cast<long long>(n))
+            : std::snprintf(digits, sizeof digits, "%llu", static_cast<unsigned long long>(n));
+    message.append(digits, static_cast<std::size_t>(length));
 }
 
 /// A NUL, where what() would end, becomes two characters.
@@ -23835,14 +23845,15 @@ XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
     case Kind::text:
         append_text(message, {static_cast<char const*>(from_), count});
         break;
+    case Kind::natural:
     case Kind::integer:
-        append_integer(message, static_cast<std::int64_t>(value_));
+        append_integer(message, value_, kind_ == Kind::integer);
         break;
     default:
         message += '[';
         for (std::size_t i = 0; i < count; ++i) {
             if (i > 0) message += ", ";
-            append_integer(message, static_cast<std::ptrdiff_t const*>(from_)[i]);
+            append_integer(message, static_cast<std::size_t const*>(from_)[i], true);
         }
         message += ']';
     }
