@@ -97,7 +97,7 @@ template <class Residual> bool has_regular_derivative(Residual const& residual, 
     for (std::size_t i = 0; i < n; ++i) {
         D const column =
             (reals_of(residual(moved(x, i, h))) - reals_of(residual(moved(x, i, -h)))) / (2 * h);
-        rows.emplace_back(column.data(), column.data() + n);
+        rows.push_back(std::vector<double>(column.data(), column.data() + n));
     }
     double largest = 0;
     for (auto const& row : rows)
