@@ -99,7 +99,7 @@ private:
         Value v;
         try {
             Budget const budget(settings_.work);
-            Call const call{std::move(operands), at, nullptr};
+            Call const call{std::move(operands), at};
             v = at.op->alternative ? at.op->alternative(call) : at.op->call(call);
             if (at.op->is_regular && !at.op->is_regular(call))
                 throw xg::Error("its equation is singular");

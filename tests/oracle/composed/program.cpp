@@ -31,9 +31,9 @@ Value const& Call::extra(std::size_t k) const {
 Closure Call::inner() const {
     auto const from = operands.begin() + static_cast<std::ptrdiff_t>(arguments());
     Values captured(from, from + static_cast<std::ptrdiff_t>(at.inner->captured.size()));
-    return [f = at.inner, captured = std::move(captured), replaced = replaced](Values x) {
+    return [f = at.inner, captured = std::move(captured), variation = variation](Values x) {
         x.insert(x.end(), captured.begin(), captured.end());
-        return run(*f, std::move(x), replaced);
+        return run(*f, std::move(x), variation);
     };
 }
 
@@ -46,15 +46,29 @@ Budget::Budget(std::uint64_t more)
     : before_(std::exchange(work_limit, std::min(work_limit, work() + more))) {}
 Budget::~Budget() { work_limit = before_; }
 
-Value run(Function const& f, Values registers, Instruction const* replaced) {
+namespace {
+/// Adds numbers up to `by` in size, another one to each element of an example.
+Value with_errors(Value const& v, double by) {
+    auto const shape = shape_of(v);
+    D errors = xg::zeros(shape);
+    for (std::size_t k = 0; k < errors.numel(); ++k)
+        errors.mutable_data()[k] = by * std::sin(1. + 2. * static_cast<double>(k));
+    return std::visit([&](auto const& t) -> Value { return xg::eval(t + errors); }, v);
+}
+} // namespace
+
+Value run(Function const& f, Values registers, Variation variation) {
     for (auto const& at : f.code) {
         ++operations_run;
         if (work() > work_limit) throw TooDear();
         Values operands;
         for (auto const r : at.operands) operands.push_back(registers[r]);
-        Call const call{std::move(operands), at, replaced};
-        registers.push_back(
-            &at == replaced && !call.has_batches() ? at.op->alternative(call) : at.op->call(call));
+        Call const call{std::move(operands), at, variation};
+        bool const varied = &at == variation.at;
+        bool const replaced = varied && variation.added == 0 && !call.has_batches();
+        registers.push_back(replaced ? at.op->alternative(call) : at.op->call(call));
+        if (varied && variation.added != 0)
+            registers.back() = with_errors(registers.back(), variation.added);
     }
     return registers[f.result];
 }

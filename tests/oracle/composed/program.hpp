@@ -50,12 +50,18 @@ struct Instruction;
 using FunctionRef = std::shared_ptr<Function const>;
 
 using Closure = std::function<Value(Values)>;
+/// One instruction of a program that runs in another way.
+struct Variation {
+    Instruction const* at = nullptr;
+    /// What is added to its result, of the size of rounding errors; 0: it runs its `alternative`.
+    double added = 0;
+};
 /// One call of an operation while a program runs.
 struct Call {
     /// Of a transform: arguments of the inner function, then what it captures, then vectors.
     Values operands;
     Instruction const& at;
-    Instruction const* replaced; // this one runs its `alternative`
+    Variation variation = {};
 
     Closure inner() const; // with what it captures
     std::size_t arguments() const;
@@ -112,7 +118,7 @@ struct Function {
     }
 };
 
-Value run(Function const& f, Values registers, Instruction const* replaced = nullptr);
+Value run(Function const& f, Values registers, Variation variation = {});
 struct TooDear {};
 /// In its scope run() throws TooDear after so much work. Work is counted in Nodes that are recorded
 /// and operations that are run, so that it is the same on each machine: about 100 in a millisecond.

@@ -80,7 +80,7 @@ D reals_of(Value const& v) {
     return flatten(std::get<D>(v).detach().clone());
 }
 Value moved(Value const& v, std::size_t i, double by) {
-    D reals = reals_of(v).clone();
+    D reals = reals_of(v);
     reals.mutable_data()[i] += by;
     auto const& shape = std::visit([](auto const& t) -> xg::Shape { return t.shape(); }, v);
     if (!is_complex(v)) return xg::eval(reshape(reals, xg::Axes(shape)));
