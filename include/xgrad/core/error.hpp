@@ -52,10 +52,9 @@ template <class N>
 inline constexpr bool is_listed = std::same_as<std::remove_cvref_t<N>, std::size_t> ||
                                   std::same_as<std::remove_cvref_t<N>, std::ptrdiff_t>;
 
-/// True for a count that was probably a negative number before it became unsigned.
-template <std::integral N> constexpr bool was_negative(N n) noexcept {
-    return sizeof(N) == sizeof(std::size_t) && n > N(-1) - N(N(-1) / 4);
-}
+/// Guesses whether a count was a negative number before it became unsigned: no memory has as many
+/// elements as the last quarter of these numbers.
+constexpr bool was_negative(std::size_t n) noexcept { return n > ~(~std::size_t(0) / 4); }
 
 /// A part of a message: text, an integer, or integers that lie in memory, which are printed in
 /// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them.
@@ -67,7 +66,10 @@ public:
     Piece(char const* text) noexcept : Piece(std::string_view(text)) {}
     template <std::integral N>
     Piece(N n) noexcept
-        : kind_(std::is_signed_v<N> || was_negative(n) ? Kind::integer : Kind::natural),
+        : kind_(std::is_signed_v<N> || (sizeof(N) == sizeof(std::size_t) &&
+                                           was_negative(static_cast<std::size_t>(n)))
+                    ? Kind::integer
+                    : Kind::natural),
           value_(static_cast<std::uint64_t>(n)) {}
     template <class List>
         requires requires(List const& list) { requires is_listed<decltype(*list.data())>; }
