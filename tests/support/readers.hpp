@@ -333,9 +333,9 @@ inline double seconds_of(Reader read, std::string const& bytes, double enough = 
     return shortest;
 }
 
+inline constexpr double max_growth = 8;
 /// How many times as long a reader takes for a file that is doubled twice; less than a millisecond
 /// counts as one. It is 4 where the time is linear and 16 where it is quadratic.
-inline constexpr double max_growth = 8;
 inline double growth_of(GrowingFile const& file) {
     auto const read = find(file.reader);
     auto const before = std::max(1e-3, seconds_of(read, file.bytes(file.n)));
