@@ -46,12 +46,13 @@ XGRAD_FUNCTION Shape real_shape(AnyTensor const& t) {
 }
 
 XGRAD_FUNCTION void check_not_negative(char const* what, double v) {
-    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
+    if (!(v >= 0))
+        fail("Invalid ", what, ": it must not be negative, and is ", xgrad::detail::number_text(v));
 }
 
 XGRAD_FUNCTION void check_fraction(char const* what, double v) {
     if (!(v >= 0 && v < 1))
-        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
+        fail("Invalid ", what, ": it must lie in [0, 1), and is ", xgrad::detail::number_text(v));
 }
 
 XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
@@ -85,7 +86,9 @@ XGRAD_FUNCTION void SGDRule::check(Options const& o) {
     check_not_negative("momentum", o.momentum);
     check_not_negative("weight_decay", o.weight_decay);
     if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
-        fail("Nesterov momentum requires a momentum and zero dampening");
+        fail("Nesterov momentum requires a momentum and zero dampening, not ",
+            xgrad::detail::number_text(o.momentum), " and ",
+            xgrad::detail::number_text(o.dampening));
 }
 
 } // namespace xgrad::optim::detail
@@ -162,8 +165,10 @@ XGRAD_FUNCTION double Optimizer::initial_lr(std::size_t group) {
 
 XGRAD_FUNCTION double clip_grad_norm_(
     Parameters const& parameters, double max_norm, double p, bool error_if_nonfinite) {
-    if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
-    if (!(max_norm >= 0)) xgrad::detail::fail("clip_grad_norm_: max_norm must not be negative");
+    if (!(p > 0))
+        xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity, and is ",
+            xgrad::detail::number_text(p));
+    xgrad::detail::check_least("clip_grad_norm_: max_norm", max_norm, 0);
     bool const largest = p == std::numeric_limits<double>::infinity();
     double total = 0;
     std::vector<AnyTensor> gradients;
@@ -189,7 +194,7 @@ XGRAD_FUNCTION double clip_grad_norm_(
 }
 
 XGRAD_FUNCTION void clip_grad_value_(Parameters const& parameters, double bound) {
-    if (!(bound >= 0)) xgrad::detail::fail("clip_grad_value_: the bound must not be negative");
+    xgrad::detail::check_least("clip_grad_value_: the bound", bound, 0);
     NoGradGuard const off;
     for (auto const& t : parameters)
         if (t.impl().grad)

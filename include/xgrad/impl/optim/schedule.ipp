@@ -129,11 +129,12 @@ XGRAD_FUNCTION LinearLR::LinearLR(Optimizer& o, LinearLROptions const& options)
     : Schedule(o), start_(options.start_factor), end_(options.end_factor),
       steps_(options.total_iters) {
     if (!(start_ > 0 && start_ <= 1))
-        detail::fail("Starting multiplicative factor expected to be greater than 0 and less or "
-                     "equal to 1.");
+        detail::fail("LinearLR: start_factor must be above 0 and at most 1, and is ",
+            xgrad::detail::number_text(start_));
     if (!(end_ >= 0 && end_ <= 1))
-        detail::fail("Ending multiplicative factor expected to be between 0 and 1.");
-    if (steps_ < 1) detail::fail("LinearLR: the number of steps must be positive");
+        detail::fail("LinearLR: end_factor must lie between 0 and 1, and is ",
+            xgrad::detail::number_text(end_));
+    xgrad::detail::check_least("LinearLR: total_iters", static_cast<double>(steps_), 1);
     go_to(0);
 }
 
@@ -144,9 +145,11 @@ XGRAD_FUNCTION double LinearLR::rate(double base, std::int64_t n) const {
 
 XGRAD_FUNCTION OneCycleLR::OneCycleLR(Optimizer& o, OneCycleLROptions const& options)
     : Schedule(o), options_(options) {
-    if (options.total_steps < 1) detail::fail("OneCycleLR: the number of steps must be positive");
+    xgrad::detail::check_least(
+        "OneCycleLR: total_steps", static_cast<double>(options.total_steps), 1);
     if (!(options.pct_start >= 0 && options.pct_start <= 1))
-        detail::fail("OneCycleLR: pct_start must lie between 0 and 1");
+        detail::fail("OneCycleLR: pct_start must lie between 0 and 1, and is ",
+            xgrad::detail::number_text(options.pct_start));
     if (options.cycle_momentum)
         for (std::size_t k = 0; k < o.group_count(); ++k)
             if (!o.momentum(k))
@@ -188,7 +191,9 @@ XGRAD_FUNCTION void OneCycleLR::set(
 XGRAD_FUNCTION ReduceLROnPlateau::ReduceLROnPlateau(
     Optimizer& o, ReduceLROnPlateauOptions const& options)
     : optimizer_(o), options_(options), best_(worst()) {
-    if (!(options.factor >= 0 && options.factor < 1)) detail::fail("Factor should be < 1.0.");
+    if (!(options.factor >= 0 && options.factor < 1))
+        detail::fail("ReduceLROnPlateau: factor must be at least 0 and below 1, and is ",
+            xgrad::detail::number_text(options.factor));
 }
 
 XGRAD_FUNCTION void ReduceLROnPlateau::step(double metric) {
