@@ -44,13 +44,16 @@ template <class F, class Others, int n = 0> struct FunctionLevel {
 template <class L> class LevelScope {
 public:
     XGRAD_GUARD explicit LevelScope(std::size_t size) noexcept
-        : before_(std::exchange(level_size<L>, size)) {}
+        : before_(std::exchange(level_size<L>, size)), outer_(std::exchange(vmap_examples, size)) {}
     LevelScope(LevelScope const&) = delete;
     LevelScope& operator=(LevelScope const&) = delete;
-    ~LevelScope() { level_size<L> = before_; }
+    ~LevelScope() {
+        level_size<L> = before_;
+        vmap_examples = outer_;
+    }
 
 private:
-    std::size_t before_;
+    std::size_t before_, outer_;
 };
 
 /// The number of examples that the arguments of one vmap() have.
@@ -81,6 +84,7 @@ struct ExampleCount {
 
 /// A tensor, or a Batched, whose examples along an axis become those of a new level.
 template <class L, class X> auto mapped_argument(X const& x, std::ptrdiff_t axis, ExampleCount& n) {
+    check_defined("vmap", x, n.argument);
     auto const at = static_cast<std::ptrdiff_t>(n.add(x.shape(), axis));
     auto const t = materialize_expression(OperandTraits<X>::make(x));
     return [&]<class... Outer>(Levels<Outer...>) {

@@ -341,11 +341,19 @@ TEST_CASE("errors of vmap") {
         xg::vmap([](auto const& a) { return sum(a, 1); })(x);
     }).find("sum") == 0);
     CHECK(message_of<xg::IndexError>([&] { xg::vmap([](auto const& a) { return a(0, 0); })(x); }) ==
-          "x(index): too many indices for an array with 1 dimensions: 2 of them for shape [2]");
+          "x(index): too many indices for an array with 1 dimensions: 2 of them for shape [2] "
+          "(inside "
+          "vmap(), for 3 examples)");
+    // shapes of all examples, and the way to know it
+    CHECK(message_of<xg::ShapeError>([&] {
+        xg::vmap([](auto const& a) { return a + some({4}); })(x);
+    }) == "+: shapes [3, 2] and [4] do not broadcast (inside vmap(), for 3 examples)");
+    CHECK(message_of<xg::ShapeError>([&] { D(x + some({4})); }) ==
+          "+: shapes [3, 2] and [4] do not broadcast");
     CHECK(message_of<xg::ShapeError>([&] {
         xg::vmap(xg::grad([](auto const& a) { return a * 2.; }))(x);
     }) == "grad: the function returns shape [2] for each example, and one number is "
-          "needed");
+          "needed (inside vmap(), for 3 examples)");
 }
 
 TEST_CASE("map with several results") {
@@ -429,7 +437,7 @@ TEST_CASE("a rule of on_batch() that returns no axis of examples is refused") {
     };
     CHECK_THROWS_WITH_AS(with([](D const& a) { return mean(a); })(x),
         "on_batch: the rule returns shape [] for 2 examples, which are to be numbered by its first "
-        "axis",
+        "axis (inside vmap(), for 2 examples)",
         xg::ShapeError);
     CHECK_THROWS_AS(with([](D const& a) { return D(a(0)); })(x), xg::ShapeError);
     CHECK_THROWS_AS(xg::on_batch([](D const& a) { return mean(a); }, x), xg::ShapeError);

@@ -50,7 +50,8 @@ TEST_CASE("vmap: decompositions and solves") {
     CHECK_LOOP2(xg::linalg::solve_triangular(triu(x), y, {.upper = true}), a, m);
     CHECK_LOOP2(cholesky_solve(y, cholesky(positive(x))), a, v);
     CHECK_THROWS_WITH_AS(xg::vmap([](auto const& x) { return inv(x); })(v),
-        "linalg.inv: The input tensor must have at least 2 dimensions, and has shape [4]",
+        "linalg.inv: The input tensor must have at least 2 dimensions, and has shape [4] (inside "
+        "vmap(), for 3 examples)",
         xg::ShapeError);
     auto const [values, vectors] =
         xg::vmap([](auto const& x) { return eigh(x); })(xg::eye(3) * D({{{2.}}, {{3.}}}));

@@ -87,11 +87,15 @@ private:
 };
 [[gnu::cold]] std::string message_of(std::initializer_list<Piece> pieces);
 
+/// How many examples the vmap() has that this thread is in: shapes in a message may be of all.
+inline thread_local std::size_t vmap_examples = 0;
+[[gnu::cold]] std::string failure_of(std::initializer_list<Piece> pieces);
+
 /// Throws E with the concatenated pieces. Cold and not inlined: a check costs its caller one
 /// branch.
 template <class E>
 [[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) {
-    throw E(message_of(pieces));
+    throw E(failure_of(pieces));
 }
 #ifdef XGRAD_SEPARATE_COMPILATION
 extern template void fail_with<Error>(std::initializer_list<Piece> pieces);

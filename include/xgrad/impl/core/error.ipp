@@ -50,6 +50,13 @@ XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
     return message;
 }
 
+XGRAD_FUNCTION std::string failure_of(std::initializer_list<Piece> pieces) {
+    auto message = message_of(pieces);
+    if (vmap_examples)
+        message += message_of({" (inside vmap(), for ", vmap_examples, " examples)"});
+    return message;
+}
+
 XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
     std::string_view operation, std::string_view what) {
     auto const name =
