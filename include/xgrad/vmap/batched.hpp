@@ -188,8 +188,9 @@ public:
     Batched(Batched&&) noexcept = default;
     Batched& operator=(Batched const&) & = default;
     Batched& operator=(Batched&&) & noexcept = default;
-    template <class X>
-    void operator=(X const&) && = delete; // vmap: write where(mask, y, x), or auto z = y
+    template <class X> void operator=(X const&) && {
+        static_assert(!sizeof(X), "vmap: a part cannot be assigned: write where(mask, y, x)");
+    }
     ~Batched() = default;
 
     /// The tensor, or expression, of all examples; its first axes number them.
