@@ -56,7 +56,7 @@ template <class F, class... X> void check_loop(char const* name, F const& f, X c
     for (std::size_t k = 0; k < rows[0].size(); ++k) {
         std::vector<xg::AnyTensor const*> column;
         for (auto const& row : rows) column.push_back(&row[k]);
-        looped.push_back(xg::detail::stack_any(column, 0));
+        looped.push_back(xg::detail::stack_any("loop", column, 0));
     }
     REQUIRE(mapped.size() == looped.size());
     for (std::size_t k = 0; k < mapped.size(); ++k) check_same(mapped[k], looped[k]);

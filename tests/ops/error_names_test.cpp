@@ -111,6 +111,13 @@ TEST_CASE("shapes") {
     NAMES("movedim", ({"[0]", "[0, 1]"}), movedim(m23, xg::Axes{0}, xg::Axes{0, 1}));
     NAMES("cat", ({"[2, 3]", "[3, 2]"}), xg::cat(std::vector{m23, m32}));
     NAMES("stack", ({"[2, 3]", "[3, 2]"}), xg::stack(std::vector{m23, m32}));
+    NAMES("vstack", ({"[2, 3]", "[3, 2]"}), xg::vstack({m23, m32}));
+    NAMES("hstack", ({"[2, 3]", "[3, 2]"}), xg::hstack({m23, m32}));
+    NAMES("column_stack", ({"[2, 3]", "[3, 2]"}), xg::column_stack({m23, m32}));
+    NAMES("block", ({"[2, 3]", "[3, 2]"}), xg::block<double>({{m23, m32}}));
+    NAMES("isclose", ({"[2]", "[3]"}), xg::isclose(v2, v3));
+    NAMES("allclose", ({"[2]", "[3]"}), xg::allclose(v2, v3));
+    NAMES("masked_fill", ({"[2]", "[3]"}), xg::masked_fill(v2, v3 > 0., 1.));
     NAMES("split", ({"[2, 3]"}), xg::split(m23, 0));
     NAMES("split", ({"[2, 3]"}), m23.split(0));
     NAMES("chunk", ({"[2, 3]"}), xg::chunk(m23, 0));

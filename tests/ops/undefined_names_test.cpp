@@ -2,6 +2,8 @@
 #include <support/error_names.hpp>
 
 #include <xgrad/nn.hpp>
+#include <xgrad/sum_over.hpp>
+#include <xgrad/vmap.hpp>
 
 using namespace support;
 
@@ -289,4 +291,20 @@ TEST_CASE("undefined: functions of networks and of tensors") {
     UNDEFINED("ones_like", xg::ones_like(u));
     UNDEFINED("retain_grad", u.retain_grad());
     UNDEFINED("register_hook", u.register_hook([](D const&) {}));
+}
+
+TEST_CASE("undefined: functions of functions, joins and comparisons") {
+    D u;
+    I i;
+    I const corners({{0}, {1}});
+    auto const first = [](auto const& p, auto const&...) { return p[0]; };
+    UNDEFINED("vmap", xg::vmap([](auto const& a) { return 2. * a; })(u));
+    UNDEFINED("vmap", xg::vmap([](auto const& a, auto const& b) { return a * b; })(v, u));
+    UNDEFINED("sum_over", xg::sum_over<1>(first, u, corners));
+    UNDEFINED("sum_over", xg::sum_over<1>(first, v, i));
+    UNDEFINED("sum_over", xg::sum_over<1>(first, v, corners, u));
+    UNDEFINED("block", xg::block<double>({{v, u}}));
+    UNDEFINED("isclose", xg::isclose(u, v));
+    UNDEFINED("allclose", xg::allclose(v, u));
+    UNDEFINED("masked_fill", xg::masked_fill(u, v > 0., 1.));
 }

@@ -1,10 +1,8 @@
 // NumPy's names of functions that have another name here, and what both have beside tensors.
 //
-// Shapes: those of the function that a name stands for; allclose() broadcasts its operands and
-// gives one bool.
-// Gradients: those of the function that a name stands for; allclose() records none.
-// Errors: those of the function that a name stands for; shapes that do not broadcast in allclose()
-// are a ShapeError.
+// Shapes: those of the function that a name stands for.
+// Gradients: those of the function that a name stands for.
+// Errors: those of the function that a name stands for.
 #pragma once
 
 #include <xgrad/ops/comparison.hpp>
@@ -97,20 +95,5 @@ XGRAD_BESIDE_XTENSOR(dot)
 XGRAD_BESIDE_XTENSOR(vdot)
 XGRAD_BESIDE_XTENSOR(outer)
 #undef XGRAD_BESIDE_XTENSOR
-
-/// True where |a - b| <= absolute + relative |b| for all elements, as NumPy has it: NaN is close to
-/// nothing, an infinity to itself.
-template <Operand A, class B>
-    requires AnyOperand<A, B>
-bool allclose(A const& a, B const& b, double relative = 1e-5, double absolute = 1e-8) {
-    NoGradGuard const off;
-    if constexpr (std::is_arithmetic_v<B>)
-        return allclose(a, Tensor<double>(static_cast<double>(b)), relative, absolute);
-    else if constexpr (Number<B>) return allclose(a, Tensor<B>(b), relative, absolute);
-    else {
-        auto const near_b = abs(a - b) <= absolute + relative * abs(b);
-        return all_of(a == b || (isfinite(b) && near_b)).item();
-    }
-}
 
 } // namespace xgrad

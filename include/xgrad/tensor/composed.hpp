@@ -3,7 +3,7 @@
 // Shapes: those of the functions that are called; of two operands they broadcast. diff() shortens
 // the axis by n, trapezoid() removes it, take() gives the shape of the index.
 // Gradients: those of the functions that are called, of any order, in backward and forward mode.
-// equal(), isclose() and stop_gradient() have none.
+// equal(), isclose(), allclose() and stop_gradient() have none.
 // Errors: a shape that does not fit is a ShapeError; an axis or an index out of range is an
 // IndexError; a negative order of diff() and an undefined tensor are an Error.
 #pragma once
@@ -39,13 +39,29 @@ auto floor_divide(A const& a, B const& b) {
 /// `value` where the mask is true, else x.
 template <Operand X, Operand M, detail::OperandLike V>
 auto masked_fill(X const& x, M const& mask, V const& value) {
+    detail::check_broadcast("masked_fill", x, mask);
     if constexpr (Number<V>) return where(mask, typename X::scalar(value), x);
     else return where(mask, value, x);
 }
 /// True where |a - b| <= absolute + relative |b|, and for equal infinities.
 template <Operand A, Operand B>
 auto isclose(A const& a, B const& b, double relative = 1e-5, double absolute = 1e-8) {
+    detail::check_broadcast("isclose", a, b);
     return a == b || (isfinite(b) && abs(a - b) <= absolute + relative * abs(b));
+}
+/// True if all elements are close: NaN to nothing, an infinity to itself, as NumPy has it.
+template <Operand A, class B>
+    requires AnyOperand<A, B>
+bool allclose(A const& a, B const& b, double relative = 1e-5, double absolute = 1e-8) {
+    NoGradGuard const off;
+    if constexpr (std::is_arithmetic_v<B>)
+        return allclose(a, Tensor<double>(static_cast<double>(b)), relative, absolute);
+    else if constexpr (Number<B>) return allclose(a, Tensor<B>(b), relative, absolute);
+    else {
+        decltype(auto) other = detail::OperandTraits<B>::make(b);
+        detail::check_broadcast("allclose", a, other);
+        return all_of(isclose(a, other, relative, absolute)).item();
+    }
 }
 /// True if shapes and all elements are the same.
 template <Operand A, Operand B> bool equal(A const& a, B const& b) {
@@ -156,17 +172,17 @@ template <Operand C, Operand A, Operand B> auto baddbmm(C const& c, A const& a, 
 template <Scalar T> Tensor<T> vstack(std::vector<Tensor<T>> x) {
     for (auto& t : x)
         if (t.dim() < 2) t = reshape(t, {1, -1});
-    return cat(x, 0);
+    return detail::joined(detail::cat_any, "vstack", x, 0);
 }
 /// cat() along axis 1, or of vectors along their only one.
 template <Scalar T> Tensor<T> hstack(std::vector<Tensor<T>> const& x) {
-    return cat(x, x.empty() || x[0].dim() == 1 ? 0 : 1);
+    return detail::joined(detail::cat_any, "hstack", x, x.empty() || x[0].dim() == 1 ? 0 : 1);
 }
 /// cat() along axis 1, where vectors are columns.
 template <Scalar T> Tensor<T> column_stack(std::vector<Tensor<T>> x) {
     for (auto& t : x)
         if (t.dim() < 2) t = reshape(t, {-1, 1});
-    return cat(x, 1);
+    return detail::joined(detail::cat_any, "column_stack", x, 1);
 }
 #define XGRAD_LIST_IN_BRACES(f)                                                                    \
     template <Scalar T> Tensor<T> f(std::initializer_list<Tensor<T>> x) {                          \

@@ -15,27 +15,30 @@ namespace xgrad {
 
 namespace detail {
 
-XGRAD_LAZY AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
-XGRAD_LAZY AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
+using JoinAny = AnyTensor(
+    std::string_view name, std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
+XGRAD_LAZY JoinAny cat_any;
+XGRAD_LAZY JoinAny stack_any;
 
+/// `name` is the function that a program called, for messages.
 template <Scalar T>
-Tensor<T> joined(AnyTensor (*join)(std::span<AnyTensor const* const>, std::ptrdiff_t),
-    std::vector<Tensor<T>> const& x, std::ptrdiff_t axis) {
+Tensor<T> joined(
+    JoinAny* join, std::string_view name, std::vector<Tensor<T>> const& x, std::ptrdiff_t axis) {
     LocalArray<AnyTensor const*, 8> all(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) all[i] = &x[i];
-    return Tensor<T>(join(all.span(), axis).handle());
+    return Tensor<T>(join(name, all.span(), axis).handle());
 }
 
 } // namespace detail
 
 /// Concatenates tensors along an axis; their other extents must agree.
 template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
-    return detail::joined(detail::cat_any, x, axis);
+    return detail::joined(detail::cat_any, "cat", x, axis);
 }
 
 /// Concatenates tensors of one shape along a new axis.
 template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
-    return detail::joined(detail::stack_any, x, axis);
+    return detail::joined(detail::stack_any, "stack", x, axis);
 }
 
 // Lists in braces: cat({a, b}). With expressions beside tensors, as in cat({a, 2. * b}), the
@@ -117,8 +120,9 @@ void take_tensors(Tensor<T>& x, std::initializer_list<NestedList<T>> const& valu
 template <Scalar T>
 Tensor<T> block(std::initializer_list<std::initializer_list<Tensor<T>>> blocks) {
     std::vector<Tensor<T>> rows;
-    for (auto const& row : blocks) rows.push_back(cat(std::vector<Tensor<T>>(row), -1));
-    return cat(rows, -2);
+    for (auto const& row : blocks)
+        rows.push_back(detail::joined(detail::cat_any, "block", std::vector<Tensor<T>>(row), -1));
+    return detail::joined(detail::cat_any, "block", rows, -2);
 }
 
 } // namespace xgrad

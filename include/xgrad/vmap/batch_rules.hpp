@@ -235,7 +235,7 @@ template <class F, class... X> auto loop_examples(F& f, X const&... x) {
         for (std::size_t k = 0; k < results[0].size(); ++k) {
             std::vector<AnyTensor const*> column;
             for (auto const& row : results) column.push_back(&row[k]);
-            columns.push_back(stack_any(column, 0));
+            columns.push_back(stack_any("vmap", column, 0));
         }
         return map_structure(with_tensors(like, columns), [&](auto const& t) {
             Shape const example(t.shape().begin() + 1, t.shape().end());
