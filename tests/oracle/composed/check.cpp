@@ -110,9 +110,10 @@ void list_instructions(Function const& f, std::vector<Instruction const*>& all) 
         if (at.inner) list_instructions(*at.inner, all);
     }
 }
-/// Whether rounding errors in the result of an instruction change a derivative of first or second
-/// order at x: the program keeps a kink, as the standard deviation of equal numbers has one.
-bool is_at_kink(Program const& p, Values const& x, std::size_t input, int order) {
+/// How much a derivative of first or second order at x changes by small errors in the results of
+/// instructions, in their size. It is infinite at a kink that the program keeps, as the standard
+/// deviation of equal numbers has one.
+double sensitivity(Program const& p, Values const& x, std::size_t input, int order) {
     Random random(p.seed * 31 + 3);
     Values tangents;
     for (auto const& each : x) tangents.push_back(zeros_of(type_of(each)));
@@ -126,14 +127,13 @@ bool is_at_kink(Program const& p, Values const& x, std::size_t input, int order)
     auto const without = derivative({});
     std::vector<Instruction const*> all;
     list_instructions(*p.function, all);
+    double most = 0;
     for (auto const* at : all)
         for (double const added : {1e-13, -1e-13}) try {
-                auto const other = derivative({at, added});
-                if (!(largest(combine(1, other, -1, without)) <=
-                        1e-7 * std::max(1., largest(without))))
-                    return true;
-            } catch (xg::ConvergenceError const&) { return true; }
-    return false;
+                auto const change = largest(combine(1, derivative({at, added}), -1, without));
+                most = std::max(most, change / 1e-13 / std::max(1., largest(without)));
+            } catch (xg::ConvergenceError const&) { return HUGE_VAL; }
+    return most;
 }
 
 struct Failed {
@@ -177,6 +177,14 @@ bool reads_values(Function const& f) {
         if (at.op->reads_values || (at.inner && reads_values(*at.inner))) return true;
     return false;
 }
+/// Whether derivatives have the error of a linear system that is solved by iterations.
+bool is_iterative(Function const& f) {
+    for (auto const& at : f.code)
+        if ((at.op->group == "solution" && (at.numbers[0] == 1 || at.numbers[0] == 2)) ||
+            (at.inner && is_iterative(*at.inner)))
+            return true;
+    return false;
+}
 /// The function of one of the inputs.
 void check_structure(Program const& p, std::size_t i, Counts& counts) {
     Random random(p.seed * 91 + 7);
@@ -188,14 +196,25 @@ void check_structure(Program const& p, std::size_t i, Counts& counts) {
     auto const& x = std::get<D>(p.inputs[i]);
     auto const other = combine(1, x, 0.3, random_direction(type_of(x), random));
     counts.within_budget([&] {
-        if (auto const wrong = structure_fault(
-                f, x, std::get<D>(other), reads_values(*p.function), p.seed, counts)) {
-            auto moved = p.inputs;
-            moved[i] = other;
-            int const order = wrong->first.find("hessian") == wrong->first.npos ? 1 : 2;
-            if (is_at_kink(p, p.inputs, i, order) || is_at_kink(p, moved, i, order))
-                ++counts.undecided;
-            else disagree(wrong->first, wrong->second, i);
+        auto moved = p.inputs;
+        moved[i] = other;
+        auto const sensitive = [&](std::string_view what, double least) {
+            int const order = what.find("hessian") == what.npos ? 1 : 2;
+            return sensitivity(p, p.inputs, i, order) > least ||
+                   sensitivity(p, moved, i, order) > least;
+        };
+        try {
+            auto const wrong = structure_fault(
+                f, x, std::get<D>(other), reads_values(*p.function), p.seed, counts);
+            if (wrong && sensitive(wrong->first, 1e6)) ++counts.undecided;
+            else if (wrong) disagree(wrong->first, wrong->second, i);
+        } catch (xg::GraphError const& error) {
+            // `check` takes an error of 2e-12 for a missing entry
+            std::string_view const what = error.what();
+            if (what.find("outside of the pattern") == what.npos ||
+                !(is_iterative(*p.function) || sensitive(what, 10)))
+                throw;
+            ++counts.undecided;
         }
     });
     if (x.numel() > 6 || p.seed % 4) return;
@@ -391,7 +410,8 @@ std::optional<Fault> try_program(Program const& p, Counts& counts) {
     try {
         check(p, counts);
     } catch (Failed const& failed) {
-        if (failed.fault.kind.ends_with("mode") && is_at_kink(p, p.inputs, failed.fault.input, 1)) {
+        if (failed.fault.kind.ends_with("mode") &&
+            sensitivity(p, p.inputs, failed.fault.input, 1) > 1e6) {
             ++counts.undecided;
             return std::nullopt;
         }

@@ -69,9 +69,9 @@ std::string theta_text(Instruction const& at, std::vector<std::string> const& x)
     return text + ")";
 }
 std::string options_text(Instruction const& at) {
-    return at.numbers[0] == 0   ? ""
-           : at.numbers[0] == 1 ? ", {.linear = \"gmres\"}"
-                                : ", {.linear = \"lsmr\"}";
+    return at.numbers[0] == 1   ? ", {.linear = \"gmres\"}"
+           : at.numbers[0] == 2 ? ", {.linear = \"lsmr\"}"
+                                : "";
 }
 
 /// The real numbers of a value, in order; and the value with one of them moved.
