@@ -122,13 +122,6 @@ void check_defined(std::string_view operation, X const& x, std::size_t argument 
         if (!x.defined()) [[unlikely]]
             fail_undefined(operation, "argument", argument);
 }
-/// The same of two operands, and throws ShapeError where their shapes do not broadcast.
-template <class A, class B>
-void check_broadcast(std::string_view operation, A const& a, B const& b) {
-    check_defined(operation, a);
-    check_defined(operation, b, 1);
-    broadcast(operation, a.shape(), b.shape());
-}
 } // namespace detail
 
 /// Op applied to operands (Tensors, Expressions, constants), lazily.
