@@ -127,9 +127,9 @@ private:
         auto const& group = s.f.code.back().op->group;
         // What equations end with stays as it is: a plateau has a singular system.
         if (largest(v) > 4 && group != "adapter" && group.find("end of") == group.npos)
-            return add(
-                s, {all_.find(at_complex(s, r) ? "a / (1. + 0.2 * abs2(a))" : "2. * tanh(0.5 * a)"),
-                       {r}});
+            return add(s, {all_.find(at_complex(s, r) ? "a / (1. + 0.2 * abs2(a))"
+                                                      : "a / sqrt(1. + 0.25 * square(a))"),
+                              {r}});
         return r;
     }
     bool at_complex(Scope const& s, std::size_t r) { return is_complex(s.values[r]); }

@@ -32,7 +32,7 @@ void add_arrays(Catalogue& all) {
     std::string group = "adapter";
     REAL("*", xg::complex(a, 0.5 * a));
     COMPLEX("*", real(a) + 0.5 * imag(a));
-    REAL("*", 2. * tanh(0.5 * a));
+    REAL("*", a / sqrt(1. + 0.25 * square(a)));
     COMPLEX("*", a / (1. + 0.2 * abs2(a)));
     Operation gather{"gather", "gather", {{'A', "*"}}};
     gather.call = gathered;
