@@ -43,9 +43,15 @@ std::optional<std::pair<std::string, std::string>> fit_fault(
     if (!(largest(xg::eval(gradient - fit.grad)) <= 1e-7 * std::max(1., size)))
         return std::pair("least_squares",
             "its grad is wrong by " + std::to_string(largest(xg::eval(gradient - fit.grad))));
-    if (fit.success && !(largest(gradient) <= 2e-3 * std::sqrt(size)))
-        return std::pair("least_squares", "it says \"" + fit.message + "\", and the gradient: " +
-                                              both(2e-3 * std::sqrt(size), largest(gradient)));
+    if (fit.success && !(largest(gradient) <= 2e-3 * std::sqrt(size))) {
+        // A step by J^T J decreases the cost by g^2 / |J|^2 / 2, which may be ftol of it.
+        auto const J = xg::jacobian(OfOne{residual}, fit.x);
+        auto const bound = 4 * std::sqrt(2e-8 * size * sum(square(J)).item());
+        if (!(largest(gradient) <= bound))
+            return std::pair(
+                "least_squares", "it says \"" + fit.message +
+                                     "\", and the gradient: " + both(bound, largest(gradient)));
+    }
 
     // The minimum of a number on a sphere is one in the directions along it.
     if (x.dim() == 1 && x.numel() > 1) {
