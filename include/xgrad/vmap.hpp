@@ -40,22 +40,6 @@ template <class F, class Others, int n = 0> struct FunctionLevel {
         FunctionLevel<F, Others, n + 1>, std::type_identity<FunctionLevel>>::type;
 };
 
-/// Sets the number of examples of a level for its scope.
-template <class L> class LevelScope {
-public:
-    XGRAD_GUARD explicit LevelScope(std::size_t size) noexcept
-        : before_(std::exchange(level_size<L>, size)), outer_(std::exchange(vmap_examples, size)) {}
-    LevelScope(LevelScope const&) = delete;
-    LevelScope& operator=(LevelScope const&) = delete;
-    ~LevelScope() {
-        level_size<L> = before_;
-        vmap_examples = outer_;
-    }
-
-private:
-    std::size_t before_, outer_;
-};
-
 /// The number of examples that the arguments of one vmap() have.
 struct ExampleCount {
     std::optional<std::size_t> count = {};
@@ -156,7 +140,7 @@ auto vmap_call(F& f, VmapOptions const& options, X const&... x) {
             levels_in<std::remove_const_t<decltype(arguments)>>::template has<L>;
         static_assert(has_level, "vmap: no argument has an axis of examples");
         if constexpr (has_level) {
-            LevelScope<L> const scope(*n.count);
+            ScopedValue const of_level(level_size<L>, *n.count), named(vmap_examples, *n.count);
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
                 constexpr bool returns =
                     !std::is_void_v<decltype(call_with_examples(f, std::get<I>(arguments)...))>;
