@@ -25,13 +25,17 @@ Tensor<T> narrow(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t start, 
 
 /// Base of Tensor<T>.
 template <class Derived> struct ShapeForms {
-    /// All elements along one axis.
-    auto flatten() const { return xgrad::flatten(self()); }
-    /// The axes first to last, inclusive, as one.
-    auto flatten(std::ptrdiff_t first, std::ptrdiff_t last = -1) const {
-        return xgrad::flatten(self(), first, last);
+    /// `x.f(...)` is `f(x, ...)`.
+#define XGRAD_MEMBER(f)                                                                            \
+    template <class... A> auto f(A const&... a) const { return xgrad::f(self(), a...); }
+    // clang-format off
+    XGRAD_MEMBER(flatten) XGRAD_MEMBER(squeeze) XGRAD_MEMBER(unsqueeze) XGRAD_MEMBER(select)
+    XGRAD_MEMBER(narrow) XGRAD_MEMBER(mT)
+    // clang-format on
+#undef XGRAD_MEMBER
+            auto ravel() const {
+        return xgrad::flatten(self());
     }
-    auto ravel() const { return xgrad::flatten(self()); }
     /// `x.f(2, 3)` is `x.f({2, 3})`.
 #define XGRAD_OF_INTEGERS(f)                                                                       \
     template <std::integral... N>                                                                  \
@@ -44,12 +48,6 @@ template <class Derived> struct ShapeForms {
     XGRAD_OF_INTEGERS(reshape)
     XGRAD_OF_INTEGERS(view)
 #undef XGRAD_OF_INTEGERS
-    /// Without the axes of extent 1.
-    auto squeeze() const { return xgrad::squeeze(self()); }
-    /// Without an axis, if its extent is 1.
-    auto squeeze(std::ptrdiff_t axis) const { return xgrad::squeeze(self(), axis); }
-    /// With a new axis of extent 1.
-    auto unsqueeze(std::ptrdiff_t axis) const { return xgrad::unsqueeze(self(), axis); }
     /// With some axes at other positions.
     auto movedim(AxisList const& from, AxisList const& to) const {
         return xgrad::movedim(self(), from, to);
@@ -68,19 +66,10 @@ template <class Derived> struct ShapeForms {
     template <class Other> auto expand_as(Other const& other) const {
         return self().expand(other.shape());
     }
-    /// The view at one position of an axis, without the axis.
-    auto select(std::ptrdiff_t axis, std::ptrdiff_t index) const {
-        return xgrad::select(self(), axis, index);
-    }
-    /// The view of `length` positions of an axis from `start` on.
-    auto narrow(std::ptrdiff_t axis, std::ptrdiff_t start, std::size_t length) const {
-        return xgrad::narrow(self(), axis, start, length);
-    }
     /// The axes in reverse order.
     auto T() const { return self().transpose(); }
     /// Each matrix transposed, and conjugated.
     auto H() const { return materialize_expression(adjoint(self())); }
-    auto mT() const { return xgrad::mT(self()); }
     /// The elements converted to another type: cast<U>(x).
     template <Scalar U> auto to() const { return xgrad::cast<U>(self()); }
     template <Scalar U> auto astype() const { return xgrad::cast<U>(self()); }
