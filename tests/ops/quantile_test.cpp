@@ -150,8 +150,10 @@ TEST_CASE("what cannot be chosen or counted says so") {
     CHECK_THROWS_WITH_AS(quantile(x, 0.5, -3),
         "quantile: axis -3 is out of range for an array with 2 dimensions, of shape [2, 4]",
         xg::IndexError);
-    CHECK_THROWS_WITH_AS(quantile(x, 1.5, 1), "quantile: q must lie between 0 and 1", xg::Error);
-    CHECK_THROWS_WITH_AS(quantile(x, NaN), "quantile: q must lie between 0 and 1", xg::Error);
+    CHECK_THROWS_WITH_AS(
+        quantile(x, 1.5, 1), "quantile: q must lie between 0 and 1, and is 1.5", xg::Error);
+    CHECK_THROWS_WITH_AS(
+        quantile(x, NaN), "quantile: q must lie between 0 and 1, and is nan", xg::Error);
     CHECK_THROWS_WITH_AS(quantile(xg::zeros({2, 0}), 0.5, 1),
         "quantile: nothing to choose from in shape [2, 0] along axis 1", xg::ShapeError);
     CHECK_THROWS_WITH_AS(count_nonzero(x, {2}),
@@ -167,8 +169,11 @@ TEST_CASE("what cannot be chosen or counted says so") {
 TEST_CASE("a percentage lies between 0 and 100") {
     D const x({{1., 2., 3.}, {4., 5., 6.}});
     for (double const percent : {-1., 100.5, std::nan("")}) {
-        CHECK_THROWS_WITH_AS(
-            percentile(x, percent), "percentile: a percentage lies between 0 and 100", xg::Error);
+        CHECK_THROWS_WITH_AS(percentile(x, percent),
+            percent > 100 ? "percentile: the percentage must be at most 100, and is 100.5"
+            : percent < 0 ? "percentile: the percentage must be at least 0, and is -1"
+                          : "percentile: the percentage must be at least 0, and is nan",
+            xg::Error);
         CHECK_THROWS_AS(percentile(x, percent, 0), xg::Error);
     }
     CHECK(percentile(x, 100.).item() == 6);

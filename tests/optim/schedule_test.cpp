@@ -201,14 +201,14 @@ TEST_CASE("an option of a schedule that is out of range is named, with its value
     CHECK(support::message_of([&] { optim::LinearLR(t.o, {.start_factor = 1.5}); }) ==
           "LinearLR: start_factor must be above 0 and at most 1, and is 1.5");
     CHECK(support::message_of([&] { optim::LinearLR(t.o, {.end_factor = -1}); }) ==
-          "LinearLR: end_factor must lie between 0 and 1, and is -1");
+          "LinearLR: end_factor must be at least 0, and is -1");
     CHECK(support::message_of([&] { optim::LinearLR(t.o, {.total_iters = 0}); }) ==
           "LinearLR: total_iters must be at least 1, and is 0");
     CHECK(support::message_of([&] { optim::OneCycleLR(t.o, {.max_lr = 1, .total_steps = 0}); }) ==
           "OneCycleLR: total_steps must be at least 1, and is 0");
     CHECK(support::message_of([&] {
         optim::OneCycleLR(t.o, {.max_lr = 1, .total_steps = 9, .pct_start = 2});
-    }) == "OneCycleLR: pct_start must lie between 0 and 1, and is 2");
+    }) == "OneCycleLR: pct_start must be at most 1, and is 2");
     CHECK(support::message_of([&] { optim::ReduceLROnPlateau(t.o, {.factor = 1}); }) ==
           "ReduceLROnPlateau: factor must be at least 0 and below 1, and is 1");
 }

@@ -7,6 +7,7 @@
 // Errors: each type derives from Error, and Error derives from std::runtime_error.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -56,7 +57,7 @@ inline constexpr bool is_listed = std::same_as<std::remove_cvref_t<N>, std::size
 /// elements as the last quarter of these numbers.
 constexpr bool was_negative(std::size_t n) noexcept { return n > ~(~std::size_t(0) / 4); }
 
-/// A part of a message: text, an integer, or integers that lie in memory, which are printed in
+/// A part of a message: text, a number, or integers that lie in memory, which are printed in
 /// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them.
 class Piece {
 public:
@@ -71,6 +72,7 @@ public:
                     ? Kind::integer
                     : Kind::natural),
           value_(static_cast<std::uint64_t>(n)) {}
+    Piece(double v) noexcept : kind_(Kind::real), value_(std::bit_cast<std::uint64_t>(v)) {}
     template <class List>
         requires requires(List const& list) { requires is_listed<decltype(*list.data())>; }
     Piece(List const& list) noexcept
@@ -79,7 +81,7 @@ public:
     [[gnu::cold]] void append_to(std::string& message) const;
 
 private:
-    enum class Kind : std::uint8_t { text, natural, integer, integers };
+    enum class Kind : std::uint8_t { text, natural, integer, real, integers };
 
     Kind kind_;
     void const* from_ = nullptr;

@@ -143,7 +143,7 @@ template <Operand X, Operand Y>
 auto huber_loss(X const& input, Y const& target, Choice<Reduction> reduction = Reduction::mean,
     double delta = 1) {
     detail::check_same_shape("huber_loss", input, target);
-    if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive");
+    if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive, and is ", delta);
     return detail::reduced(
         "huber_loss", express(detail::Huber{{}, delta}, input - target), reduction);
 }
@@ -152,7 +152,8 @@ template <Operand X, Operand Y>
 auto smooth_l1_loss(X const& input, Y const& target, Choice<Reduction> reduction = Reduction::mean,
     double beta = 1) {
     detail::check_same_shape("smooth_l1_loss", input, target);
-    if (!(beta >= 0)) xgrad::detail::fail("smooth_l1_loss: beta must not be negative");
+    if (!(beta >= 0))
+        xgrad::detail::fail("smooth_l1_loss: beta must not be negative, and is ", beta);
     if (beta == 0) return l1_loss(input, target, reduction);
     return detail::reduced(
         "smooth_l1_loss", (1 / beta) * express(detail::Huber{{}, beta}, input - target), reduction);

@@ -139,7 +139,7 @@ private:
             xgrad::detail::warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero "
                 "dropout expects num_layers greater than 1, but got dropout=",
-                xgrad::detail::number_text(o.dropout), " and num_layers=1");
+                o.dropout, " and num_layers=1");
     }
     void check_input(Tensor<T> const& x) const {
         if (!x.defined()) xgrad::detail::fail_undefined(this->kind(), "argument", 0);

@@ -83,7 +83,7 @@ struct AbsPower : Elementwise<R(R), R(C)> {
 /// at 0. Elements are not scaled: their p-th powers, and the sum of these, must not overflow or
 /// underflow in their type.
 template <Operand X> auto norm(X const& x, double p, AxisList const& axes, Flag keep = false) {
-    if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
+    if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity, and is ", p);
     detail::checked_axes("norm", x, axes);
     if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
         return norm(real_valued(x), p, axes, keep);

@@ -70,7 +70,7 @@ public:
         : StepLR(o, options.step_size, options.gamma) {}
     StepLR(Optimizer& o, std::int64_t step_size, double gamma = 0.1)
         : Schedule(o), step_size_(step_size), gamma_(gamma) {
-        xgrad::detail::check_least("StepLR: step_size", static_cast<double>(step_size), 1);
+        xgrad::detail::check_range("StepLR: step_size", static_cast<double>(step_size), 1);
     }
 
 private:
@@ -141,7 +141,7 @@ class CosineAnnealingLR final : public Schedule {
 public:
     CosineAnnealingLR(Optimizer& o, std::int64_t t_max, double lowest = 0)
         : Schedule(o), t_max_(t_max), lowest_(lowest) {
-        xgrad::detail::check_least("CosineAnnealingLR: t_max", static_cast<double>(t_max), 1);
+        xgrad::detail::check_range("CosineAnnealingLR: t_max", static_cast<double>(t_max), 1);
     }
     CosineAnnealingLR(Optimizer& o, CosineAnnealingLROptions const& options)
         : CosineAnnealingLR(o, options.T_max, options.eta_min) {}

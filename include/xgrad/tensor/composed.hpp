@@ -141,8 +141,7 @@ template <Operand A, Operand B> auto cross(A const& a, B const& b, std::ptrdiff_
 template <Operand X, class... Axis>
     requires(sizeof...(Axis) < 2 && (std::integral<Axis> && ...))
 auto percentile(X const& x, double percent, Axis... axis) {
-    if (!(percent >= 0 && percent <= 100))
-        detail::fail("percentile: a percentage lies between 0 and 100");
+    detail::check_range("percentile: the percentage", percent, 0, 100);
     return quantile(x, percent / 100, axis...);
 }
 /// The elements of x with these row-major indices, in the shape of `index`.

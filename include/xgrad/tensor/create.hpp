@@ -168,8 +168,8 @@ XGRAD_LAZY void fill_uniform(double* x, std::size_t n);
 /// Normal random numbers with mean 0.
 XGRAD_LAZY void fill_normal(float* x, std::size_t n, float deviation);
 XGRAD_LAZY void fill_normal(double* x, std::size_t n, double deviation);
-/// Throws where a parameter of a distribution is less than it may be, or NaN.
-XGRAD_LAZY void check_least(std::string_view name, double v, double least);
+/// Throws where a parameter is out of its range, or NaN. `name` says of which function.
+XGRAD_LAZY void check_range(std::string_view name, double v, double least, double most = HUGE_VAL);
 
 /// A new tensor of which fill(elements, count) writes the elements, or their two parts.
 template <class T, class Fill> Tensor<T> filled(Shape const& shape, GradFlag<T> g, Fill fill) {

@@ -190,7 +190,7 @@ template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
 /// See inplace_forms.hpp.
 template <Differentiable T> void uniform_(Tensor<T> t, double low, double high) {
     using P = precision_of<T>;
-    detail::check_least("uniform_: high", high, low);
+    detail::check_range("uniform_: high", high, low);
     NoGradGuard const off;
     if constexpr (detail::watches_handles) t.belongs_to_library();
     Tensor<T> values = rand<T>(t.shape());
@@ -201,7 +201,7 @@ template <Differentiable T> void uniform_(Tensor<T> t, double low, double high) 
 /// See inplace_forms.hpp.
 template <Differentiable T> void normal_(Tensor<T> t, double mean, double deviation) {
     using P = precision_of<T>;
-    detail::check_least("normal_: deviation", deviation, 0);
+    detail::check_range("normal_: deviation", deviation, 0);
     NoGradGuard const off;
     if constexpr (detail::watches_handles) t.belongs_to_library();
     t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));

@@ -96,7 +96,7 @@ template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, Fl
     else {
         auto const d = detail::normalize_axis("quantile", axis, x.shape());
         auto const t = detail::materialize(x);
-        if (!(q >= 0 && q <= 1)) detail::fail("quantile: q must lie between 0 and 1");
+        if (!(q >= 0 && q <= 1)) detail::fail("quantile: q must lie between 0 and 1, and is ", q);
         if (t.shape()[d] == 0)
             detail::fail<ShapeError>(
                 "quantile: nothing to choose from in shape ", t.shape(), " along axis ", d);

@@ -21,8 +21,7 @@ namespace xgrad::nn::detail {
 
 XGRAD_FUNCTION double checked_probability(std::string_view name, double p) {
     if (p >= 0 && p <= 1) return p;
-    xgrad::detail::fail(
-        name, ": the probability must lie between 0 and 1, and is ", xgrad::detail::number_text(p));
+    xgrad::detail::fail(name, ": the probability must lie between 0 and 1, and is ", p);
 }
 
 XGRAD_FUNCTION Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {

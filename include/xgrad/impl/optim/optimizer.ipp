@@ -46,13 +46,11 @@ XGRAD_FUNCTION Shape real_shape(AnyTensor const& t) {
 }
 
 XGRAD_FUNCTION void check_not_negative(char const* what, double v) {
-    if (!(v >= 0))
-        fail("Invalid ", what, ": it must not be negative, and is ", xgrad::detail::number_text(v));
+    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", v);
 }
 
 XGRAD_FUNCTION void check_fraction(char const* what, double v) {
-    if (!(v >= 0 && v < 1))
-        fail("Invalid ", what, ": it must lie in [0, 1), and is ", xgrad::detail::number_text(v));
+    if (!(v >= 0 && v < 1)) fail("Invalid ", what, ": it must lie in [0, 1), and is ", v);
 }
 
 XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
@@ -86,9 +84,8 @@ XGRAD_FUNCTION void SGDRule::check(Options const& o) {
     check_not_negative("momentum", o.momentum);
     check_not_negative("weight_decay", o.weight_decay);
     if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
-        fail("Nesterov momentum requires a momentum and zero dampening, not ",
-            xgrad::detail::number_text(o.momentum), " and ",
-            xgrad::detail::number_text(o.dampening));
+        fail("Nesterov momentum requires a momentum and zero dampening, not ", o.momentum, " and ",
+            o.dampening);
 }
 
 } // namespace xgrad::optim::detail
@@ -166,9 +163,8 @@ XGRAD_FUNCTION double Optimizer::initial_lr(std::size_t group) {
 XGRAD_FUNCTION double clip_grad_norm_(
     Parameters const& parameters, double max_norm, double p, bool error_if_nonfinite) {
     if (!(p > 0))
-        xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity, and is ",
-            xgrad::detail::number_text(p));
-    xgrad::detail::check_least("clip_grad_norm_: max_norm", max_norm, 0);
+        xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity, and is ", p);
+    xgrad::detail::check_range("clip_grad_norm_: max_norm", max_norm, 0);
     bool const largest = p == std::numeric_limits<double>::infinity();
     double total = 0;
     std::vector<AnyTensor> gradients;
@@ -194,7 +190,7 @@ XGRAD_FUNCTION double clip_grad_norm_(
 }
 
 XGRAD_FUNCTION void clip_grad_value_(Parameters const& parameters, double bound) {
-    xgrad::detail::check_least("clip_grad_value_: the bound", bound, 0);
+    xgrad::detail::check_range("clip_grad_value_: the bound", bound, 0);
     NoGradGuard const off;
     for (auto const& t : parameters)
         if (t.impl().grad)

@@ -129,12 +129,9 @@ XGRAD_FUNCTION LinearLR::LinearLR(Optimizer& o, LinearLROptions const& options)
     : Schedule(o), start_(options.start_factor), end_(options.end_factor),
       steps_(options.total_iters) {
     if (!(start_ > 0 && start_ <= 1))
-        detail::fail("LinearLR: start_factor must be above 0 and at most 1, and is ",
-            xgrad::detail::number_text(start_));
-    if (!(end_ >= 0 && end_ <= 1))
-        detail::fail("LinearLR: end_factor must lie between 0 and 1, and is ",
-            xgrad::detail::number_text(end_));
-    xgrad::detail::check_least("LinearLR: total_iters", static_cast<double>(steps_), 1);
+        detail::fail("LinearLR: start_factor must be above 0 and at most 1, and is ", start_);
+    xgrad::detail::check_range("LinearLR: end_factor", end_, 0, 1);
+    xgrad::detail::check_range("LinearLR: total_iters", static_cast<double>(steps_), 1);
     go_to(0);
 }
 
@@ -145,11 +142,9 @@ XGRAD_FUNCTION double LinearLR::rate(double base, std::int64_t n) const {
 
 XGRAD_FUNCTION OneCycleLR::OneCycleLR(Optimizer& o, OneCycleLROptions const& options)
     : Schedule(o), options_(options) {
-    xgrad::detail::check_least(
+    xgrad::detail::check_range(
         "OneCycleLR: total_steps", static_cast<double>(options.total_steps), 1);
-    if (!(options.pct_start >= 0 && options.pct_start <= 1))
-        detail::fail("OneCycleLR: pct_start must lie between 0 and 1, and is ",
-            xgrad::detail::number_text(options.pct_start));
+    xgrad::detail::check_range("OneCycleLR: pct_start", options.pct_start, 0, 1);
     if (options.cycle_momentum)
         for (std::size_t k = 0; k < o.group_count(); ++k)
             if (!o.momentum(k))
@@ -192,8 +187,8 @@ XGRAD_FUNCTION ReduceLROnPlateau::ReduceLROnPlateau(
     Optimizer& o, ReduceLROnPlateauOptions const& options)
     : optimizer_(o), options_(options), best_(worst()) {
     if (!(options.factor >= 0 && options.factor < 1))
-        detail::fail("ReduceLROnPlateau: factor must be at least 0 and below 1, and is ",
-            xgrad::detail::number_text(options.factor));
+        detail::fail(
+            "ReduceLROnPlateau: factor must be at least 0 and below 1, and is ", options.factor);
 }
 
 XGRAD_FUNCTION void ReduceLROnPlateau::step(double metric) {

@@ -30,9 +30,9 @@ XGRAD_LAZY_BODY void fill_normal(double* x, std::size_t n, double deviation) {
     fill(x, n, std::normal_distribution<double>(0, deviation));
 }
 
-XGRAD_LAZY_BODY void check_least(std::string_view name, double v, double least) {
-    if (!(v >= least))
-        fail(name, " must be at least ", number_text(least), ", and is ", number_text(v));
+XGRAD_LAZY_BODY void check_range(std::string_view name, double v, double least, double most) {
+    if (!(v >= least)) fail(name, " must be at least ", least, ", and is ", v);
+    if (v > most) fail(name, " must be at most ", most, ", and is ", v);
 }
 
 } // namespace detail
