@@ -25,17 +25,18 @@ Tensor<T> narrow(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t start, 
 
 /// Base of Tensor<T>.
 template <class Derived> struct ShapeForms {
+    /// All elements along one axis.
+    auto ravel() const { return xgrad::flatten(self()); }
     /// `x.f(...)` is `f(x, ...)`.
 #define XGRAD_MEMBER(f)                                                                            \
     template <class... A> auto f(A const&... a) const { return xgrad::f(self(), a...); }
-    // clang-format off
-    XGRAD_MEMBER(flatten) XGRAD_MEMBER(squeeze) XGRAD_MEMBER(unsqueeze) XGRAD_MEMBER(select)
-    XGRAD_MEMBER(narrow) XGRAD_MEMBER(mT)
-    // clang-format on
+    XGRAD_MEMBER(flatten)
+    XGRAD_MEMBER(squeeze)
+    XGRAD_MEMBER(unsqueeze)
+    XGRAD_MEMBER(select)
+    XGRAD_MEMBER(narrow)
+    XGRAD_MEMBER(mT)
 #undef XGRAD_MEMBER
-            auto ravel() const {
-        return xgrad::flatten(self());
-    }
     /// `x.f(2, 3)` is `x.f({2, 3})`.
 #define XGRAD_OF_INTEGERS(f)                                                                       \
     template <std::integral... N>                                                                  \
