@@ -68,7 +68,8 @@ TEST_CASE("without v the function is one real number") {
 TEST_CASE("gradients of several results name the function that was asked for them") {
     auto const several = [](D const& a) { return a; };
     auto const told = [](std::string const& name) {
-        return name + ": the function must return one number; jacobian() is for others";
+        return name +
+               ": the function must return one number, not shape [2]; jacobian() is for others";
     };
     D const x({0.3, 1.});
     CHECK_THROWS_WITH_AS(xg::grad(several)(x), told("grad").c_str(), xg::GraphError);

@@ -8,12 +8,13 @@
 namespace xgrad::detail {
 
 XGRAD_LAZY_BODY void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
-    if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
-        fail<GraphError>(transform,
-            transform.ends_with("grad")
-                ? ": the function must return one number; jacobian() is for others"
-                : ": the vector v can only be left out where there is a single tensor with a "
-                  "single element to multiply it with");
+    if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1)) {
+        if (transform.ends_with("grad"))
+            fail<GraphError>(transform, ": the function must return one number, not shape ",
+                fits[0].shape(), "; jacobian() is for others");
+        fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
+                                    "tensor with a single element to multiply it with");
+    }
     if (!v.empty() && v.size() != fits.size())
         fail<ShapeError>(
             transform, ": v has ", v.size(), " tensors, where ", fits.size(), " are needed");
