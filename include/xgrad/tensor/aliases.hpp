@@ -69,12 +69,12 @@ template <Operand X> auto moveaxis(X const& x, AxisList const& from, AxisList co
 /// amax().
 template <Operand X> auto max(X const& x) { return amax(x); }
 template <Operand X> auto max(X const& x, AxisList const& axes, Flag keep = false) {
-    return amax(x, axes, keep);
+    return detail::extremum<Amax>("max", x, axes, keep);
 }
 /// amin().
 template <Operand X> auto min(X const& x) { return amin(x); }
 template <Operand X> auto min(X const& x, AxisList const& axes, Flag keep = false) {
-    return amin(x, axes, keep);
+    return detail::extremum<Amin>("min", x, axes, keep);
 }
 /// maximum() and minimum() of two tensors.
 template <Operand A, Operand B> auto max(A const& a, B const& b) { return maximum(a, b); }
