@@ -176,7 +176,7 @@ auto linear_solve(A&& a, B const& b, Theta const& theta, ImplicitOptions const& 
     auto solve(F&& f, X const& x0, ImplicitOptions const& options = {}) {                          \
         return solve(std::forward<F>(f), x0, std::tuple<>(), options);                             \
     }                                                                                              \
-    detail::no_such_option_or_wrong_arguments solve(...) = delete; // f, x0, inputs(a), options
+    detail::no_such_option_or_wrong_arguments solve(...) = delete; // f, x0, theta, options
 XGRAD_WITHOUT_THETA(root, class)
 XGRAD_WITHOUT_THETA(fixed_point, class)
 XGRAD_WITHOUT_THETA(argmin, detail::TransformedFunction)

@@ -51,10 +51,9 @@ XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
 }
 
 XGRAD_FUNCTION std::string failure_of(std::initializer_list<Piece> pieces) {
-    auto message = message_of(pieces);
-    if (vmap_examples)
-        message += message_of({" (inside vmap(), for ", vmap_examples, " examples)"});
-    return message;
+    return message_of(pieces) +
+           (vmap_examples ? message_of({" (inside vmap(), for ", vmap_examples, " examples)"})
+                          : "");
 }
 
 XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
