@@ -751,12 +751,9 @@ struct ScalarBinaryOpTraits<V, xgrad::Dual<V, N>, Operation> {
 
 namespace xgrad::detail {
 
-[[gnu::cold]] inline void append_integer(std::string& message, std::uint64_t n, bool is_signed) {
-    char digits[24];
-    int const length =
-        is_signed
-            ? std::snprintf(digits, sizeof digits, "%lld", static_cast<long long>(n))
-            : std::snprintf(digits, sizeof digits, "%llu", static_cast<unsigned long long>(n));
+[[gnu::cold]] inline void append_number(std::string& message, char const* format, auto n) {
+    char digits[32];
+    int const length = std::snprintf(digits, sizeof digits, format, n);
     message.append(digits, static_cast<std::size_t>(length));
 }
 
@@ -772,17 +769,18 @@ XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
     auto const count = static_cast<std::size_t>(value_);
     switch (kind_) {
     case Kind::text:
-        append_text(message, {static_cast<char const*>(from_), count});
-        break;
+        return append_text(message, {static_cast<char const*>(from_), count});
     case Kind::natural:
+        return append_number(message, "%llu", static_cast<unsigned long long>(value_));
     case Kind::integer:
-        append_integer(message, value_, kind_ == Kind::integer);
-        break;
+        return append_number(message, "%lld", static_cast<long long>(value_));
+    case Kind::real:
+        return append_number(message, "%g", std::bit_cast<double>(value_));
     default:
         message += '[';
         for (std::size_t i = 0; i < count; ++i) {
             if (i > 0) message += ", ";
-            append_integer(message, static_cast<std::size_t const*>(from_)[i], true);
+            Piece(static_cast<std::ptrdiff_t const*>(from_)[i]).append_to(message);
         }
         message += ']';
     }
@@ -792,6 +790,12 @@ XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
     std::string message;
     for (auto const& piece : pieces) piece.append_to(message);
     return message;
+}
+
+XGRAD_FUNCTION std::string failure_of(std::initializer_list<Piece> pieces) {
+    return message_of(pieces) +
+           (vmap_examples ? message_of({" (inside vmap(), for ", vmap_examples, " examples)"})
+                          : "");
 }
 
 XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(

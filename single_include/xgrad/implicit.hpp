@@ -486,11 +486,6 @@ auto root(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& options
         [&](auto g) { return detail::root_problem("root", std::move(g), options); },
         [](auto const&... a) { return detail::find_root(a...); });
 }
-/// Of an f that captures its parameters.
-template <class F, class X> auto root(F&& f, X const& x0, ImplicitOptions const& options = {}) {
-    return root(std::forward<F>(f), x0, std::tuple<>(), options);
-}
-detail::no_such_option_or_wrong_arguments root(...) = delete; // f, x0, inputs(a), options
 
 /// x with f(x, theta) = x, near x0, as a function of theta: by Anderson's acceleration of x = f(x).
 /// f returns the structure, shapes and scalar types of x.
@@ -501,12 +496,6 @@ auto fixed_point(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& 
         [&](auto g) { return detail::fixed_point_problem(std::move(g), options); },
         [](auto const&... a) { return detail::find_fixed_point(a...); });
 }
-/// Of an f that captures its parameters.
-template <class F, class X>
-auto fixed_point(F&& f, X const& x0, ImplicitOptions const& options = {}) {
-    return fixed_point(std::forward<F>(f), x0, std::tuple<>(), options);
-}
-detail::no_such_option_or_wrong_arguments fixed_point(...) = delete; // f, x0, inputs(a), options
 
 /// The x near x0 where f(x, theta), a real number, has its minimum, as a function of theta: by
 /// Newton's method with truncated conjugate gradients and a line search.
@@ -517,12 +506,6 @@ auto argmin(F&& f, X const& x0, Theta const& theta, ImplicitOptions const& optio
         [&](auto g) { return detail::argmin_problem(std::move(g), options); },
         [](auto const&... a) { return detail::find_minimum(a...); });
 }
-/// Of an f that captures its parameters.
-template <detail::TransformedFunction F, class X>
-auto argmin(F&& f, X const& x0, ImplicitOptions const& options = {}) {
-    return argmin(std::forward<F>(f), x0, std::tuple<>(), options);
-}
-detail::no_such_option_or_wrong_arguments argmin(...) = delete; // f, x0, inputs(a), options
 
 /// x with A(x, theta) = b, as a function of b and theta. The operator A is a function that is
 /// linear in x (over the reals is enough) and returns the structure, shapes and scalar types of b.
@@ -533,12 +516,19 @@ auto linear_solve(A&& a, B const& b, Theta const& theta, ImplicitOptions const& 
         [&](auto g) { return detail::linear_problem(std::move(g), options); },
         [](auto const&... x) { return detail::solve_system(x...); });
 }
-/// Of an operator that captures its parameters.
-template <class A, class B>
-auto linear_solve(A&& a, B const& b, ImplicitOptions const& options = {}) {
-    return linear_solve(std::forward<A>(a), b, std::tuple<>(), options);
-}
-detail::no_such_option_or_wrong_arguments linear_solve(...) = delete; // f, b, inputs(a), options
+
+/// Of a function, or an operator, that captures its parameters; and what fits no function.
+#define XGRAD_WITHOUT_THETA(solve, Function)                                                       \
+    template <Function F, class X>                                                                 \
+    auto solve(F&& f, X const& x0, ImplicitOptions const& options = {}) {                          \
+        return solve(std::forward<F>(f), x0, std::tuple<>(), options);                             \
+    }                                                                                              \
+    detail::no_such_option_or_wrong_arguments solve(...) = delete; // f, x0, theta, options
+XGRAD_WITHOUT_THETA(root, class)
+XGRAD_WITHOUT_THETA(fixed_point, class)
+XGRAD_WITHOUT_THETA(argmin, detail::TransformedFunction)
+XGRAD_WITHOUT_THETA(linear_solve, class)
+#undef XGRAD_WITHOUT_THETA
 
 /// implicit(F)(x, theta...) is x, the solution of F(x, theta...) = 0 that any program found, as a
 /// function of theta. In the place of x there may be a solver: then x is solver(theta...), which is

@@ -2248,29 +2248,27 @@ protected:
         scale_ = expanded("x_scale", options_.x_scale, 1);
         if (now_.x.empty()) fail("least_squares: there are no parameters");
         for (std::size_t i = 0; i < now_.x.size(); ++i) {
-            if (!std::isfinite(now_.x[i]))
-                fail("least_squares: a parameter starts at ", number_text(now_.x[i]));
+            if (!std::isfinite(now_.x[i])) fail("least_squares: a parameter starts at ", now_.x[i]);
             if (!(lower_[i] <= upper_[i]))
-                fail("least_squares: a lower bound, ", number_text(lower_[i]),
-                    ", is above its upper bound, ", number_text(upper_[i]));
+                fail("least_squares: a lower bound, ", lower_[i], ", is above its upper bound, ",
+                    upper_[i]);
             if (!(lower_[i] <= now_.x[i] && now_.x[i] <= upper_[i]))
-                fail("least_squares: a parameter starts at ", number_text(now_.x[i]),
-                    ", outside of its bounds ", number_text(lower_[i]), " and ",
-                    number_text(upper_[i]));
+                fail("least_squares: a parameter starts at ", now_.x[i], ", outside of its bounds ",
+                    lower_[i], " and ", upper_[i]);
             if (!(scale_[i] > 0))
-                fail("least_squares: x_scale must be positive, and has ", number_text(scale_[i]));
+                fail("least_squares: x_scale must be positive, and has ", scale_[i]);
         }
         for (double const number :
             {options_.ftol, options_.xtol, options_.gtol, options_.gtol_absolute})
             if (!(number >= 0))
-                fail("least_squares: ftol, xtol and gtol must not be negative, and one is ",
-                    number_text(number));
+                fail(
+                    "least_squares: ftol, xtol and gtol must not be negative, and one is ", number);
         if (!(options_.f_scale > 0))
-            fail("least_squares: f_scale must be positive, and is ", number_text(options_.f_scale));
+            fail("least_squares: f_scale must be positive, and is ", options_.f_scale);
         if (double const slope = options_.loss(0).second; slope <= 0)
             fail("least_squares: a loss increases from 0 on, with the derivative 1, and this one "
                  "has ",
-                number_text(slope));
+                slope);
         max_nfev_ = options_.max_nfev ? options_.max_nfev : 200 * now_.x.size();
         if (std::ranges::any_of(x0_, [](auto const& t) { return is_single(t.dtype()); }))
             rounding_ = std::numeric_limits<float>::epsilon();
@@ -2280,7 +2278,7 @@ protected:
         if (!std::ranges::all_of(now_.values, [](double r) { return std::isfinite(r); }))
             fail("least_squares: the residual is not finite at the start");
         if (!std::isfinite(now_.cost))
-            fail("least_squares: the cost at the start is ", number_text(now_.cost),
+            fail("least_squares: the cost at the start is ", now_.cost,
                 ", and the residuals are finite: their squares are too large, or the loss is not "
                 "finite");
         Evaluation{

@@ -4739,7 +4739,7 @@ template <Operand X, Operand Y>
 auto huber_loss(X const& input, Y const& target, Choice<Reduction> reduction = Reduction::mean,
     double delta = 1) {
     detail::check_same_shape("huber_loss", input, target);
-    if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive");
+    if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive, and is ", delta);
     return detail::reduced(
         "huber_loss", express(detail::Huber{{}, delta}, input - target), reduction);
 }
@@ -4748,7 +4748,8 @@ template <Operand X, Operand Y>
 auto smooth_l1_loss(X const& input, Y const& target, Choice<Reduction> reduction = Reduction::mean,
     double beta = 1) {
     detail::check_same_shape("smooth_l1_loss", input, target);
-    if (!(beta >= 0)) xgrad::detail::fail("smooth_l1_loss: beta must not be negative");
+    if (!(beta >= 0))
+        xgrad::detail::fail("smooth_l1_loss: beta must not be negative, and is ", beta);
     if (beta == 0) return l1_loss(input, target, reduction);
     return detail::reduced(
         "smooth_l1_loss", (1 / beta) * express(detail::Huber{{}, beta}, input - target), reduction);
@@ -7209,7 +7210,7 @@ private:
             xgrad::detail::warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero "
                 "dropout expects num_layers greater than 1, but got dropout=",
-                xgrad::detail::number_text(o.dropout), " and num_layers=1");
+                o.dropout, " and num_layers=1");
     }
     void check_input(Tensor<T> const& x) const {
         if (!x.defined()) xgrad::detail::fail_undefined(this->kind(), "argument", 0);
@@ -8647,8 +8648,7 @@ namespace xgrad::nn::detail {
 
 XGRAD_FUNCTION double checked_probability(std::string_view name, double p) {
     if (p >= 0 && p <= 1) return p;
-    xgrad::detail::fail(
-        name, ": the probability must lie between 0 and 1, and is ", xgrad::detail::number_text(p));
+    xgrad::detail::fail(name, ": the probability must lie between 0 and 1, and is ", p);
 }
 
 XGRAD_FUNCTION Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {

@@ -1123,7 +1123,7 @@ public:
         : StepLR(o, options.step_size, options.gamma) {}
     StepLR(Optimizer& o, std::int64_t step_size, double gamma = 0.1)
         : Schedule(o), step_size_(step_size), gamma_(gamma) {
-        if (step_size < 1) detail::fail("StepLR: the step size must be positive");
+        xgrad::detail::check_range("StepLR: step_size", static_cast<double>(step_size), 1);
     }
 
 private:
@@ -1194,7 +1194,7 @@ class CosineAnnealingLR final : public Schedule {
 public:
     CosineAnnealingLR(Optimizer& o, std::int64_t t_max, double lowest = 0)
         : Schedule(o), t_max_(t_max), lowest_(lowest) {
-        if (t_max < 1) detail::fail("CosineAnnealingLR: the number of steps must be positive");
+        xgrad::detail::check_range("CosineAnnealingLR: t_max", static_cast<double>(t_max), 1);
     }
     CosineAnnealingLR(Optimizer& o, CosineAnnealingLROptions const& options)
         : CosineAnnealingLR(o, options.T_max, options.eta_min) {}
@@ -1899,12 +1899,11 @@ XGRAD_FUNCTION Shape real_shape(AnyTensor const& t) {
 }
 
 XGRAD_FUNCTION void check_not_negative(char const* what, double v) {
-    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
+    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", v);
 }
 
 XGRAD_FUNCTION void check_fraction(char const* what, double v) {
-    if (!(v >= 0 && v < 1))
-        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
+    if (!(v >= 0 && v < 1)) fail("Invalid ", what, ": it must lie in [0, 1), and is ", v);
 }
 
 XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
@@ -1938,7 +1937,8 @@ XGRAD_FUNCTION void SGDRule::check(Options const& o) {
     check_not_negative("momentum", o.momentum);
     check_not_negative("weight_decay", o.weight_decay);
     if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
-        fail("Nesterov momentum requires a momentum and zero dampening");
+        fail("Nesterov momentum requires a momentum and zero dampening, not ", o.momentum, " and ",
+            o.dampening);
 }
 
 } // namespace xgrad::optim::detail
@@ -2015,8 +2015,9 @@ XGRAD_FUNCTION double Optimizer::initial_lr(std::size_t group) {
 
 XGRAD_FUNCTION double clip_grad_norm_(
     Parameters const& parameters, double max_norm, double p, bool error_if_nonfinite) {
-    if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
-    if (!(max_norm >= 0)) xgrad::detail::fail("clip_grad_norm_: max_norm must not be negative");
+    if (!(p > 0))
+        xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity, and is ", p);
+    xgrad::detail::check_range("clip_grad_norm_: max_norm", max_norm, 0);
     bool const largest = p == std::numeric_limits<double>::infinity();
     double total = 0;
     std::vector<AnyTensor> gradients;
@@ -2042,7 +2043,7 @@ XGRAD_FUNCTION double clip_grad_norm_(
 }
 
 XGRAD_FUNCTION void clip_grad_value_(Parameters const& parameters, double bound) {
-    if (!(bound >= 0)) xgrad::detail::fail("clip_grad_value_: the bound must not be negative");
+    xgrad::detail::check_range("clip_grad_value_: the bound", bound, 0);
     NoGradGuard const off;
     for (auto const& t : parameters)
         if (t.impl().grad)
@@ -2187,11 +2188,9 @@ XGRAD_FUNCTION LinearLR::LinearLR(Optimizer& o, LinearLROptions const& options)
     : Schedule(o), start_(options.start_factor), end_(options.end_factor),
       steps_(options.total_iters) {
     if (!(start_ > 0 && start_ <= 1))
-        detail::fail("Starting multiplicative factor expected to be greater than 0 and less or "
-                     "equal to 1.");
-    if (!(end_ >= 0 && end_ <= 1))
-        detail::fail("Ending multiplicative factor expected to be between 0 and 1.");
-    if (steps_ < 1) detail::fail("LinearLR: the number of steps must be positive");
+        detail::fail("LinearLR: start_factor must be above 0 and at most 1, and is ", start_);
+    xgrad::detail::check_range("LinearLR: end_factor", end_, 0, 1);
+    xgrad::detail::check_range("LinearLR: total_iters", static_cast<double>(steps_), 1);
     go_to(0);
 }
 
@@ -2202,9 +2201,9 @@ XGRAD_FUNCTION double LinearLR::rate(double base, std::int64_t n) const {
 
 XGRAD_FUNCTION OneCycleLR::OneCycleLR(Optimizer& o, OneCycleLROptions const& options)
     : Schedule(o), options_(options) {
-    if (options.total_steps < 1) detail::fail("OneCycleLR: the number of steps must be positive");
-    if (!(options.pct_start >= 0 && options.pct_start <= 1))
-        detail::fail("OneCycleLR: pct_start must lie between 0 and 1");
+    xgrad::detail::check_range(
+        "OneCycleLR: total_steps", static_cast<double>(options.total_steps), 1);
+    xgrad::detail::check_range("OneCycleLR: pct_start", options.pct_start, 0, 1);
     if (options.cycle_momentum)
         for (std::size_t k = 0; k < o.group_count(); ++k)
             if (!o.momentum(k))
@@ -2246,7 +2245,9 @@ XGRAD_FUNCTION void OneCycleLR::set(
 XGRAD_FUNCTION ReduceLROnPlateau::ReduceLROnPlateau(
     Optimizer& o, ReduceLROnPlateauOptions const& options)
     : optimizer_(o), options_(options), best_(worst()) {
-    if (!(options.factor >= 0 && options.factor < 1)) detail::fail("Factor should be < 1.0.");
+    if (!(options.factor >= 0 && options.factor < 1))
+        detail::fail(
+            "ReduceLROnPlateau: factor must be at least 0 and below 1, and is ", options.factor);
 }
 
 XGRAD_FUNCTION void ReduceLROnPlateau::step(double metric) {

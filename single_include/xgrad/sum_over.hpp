@@ -1111,6 +1111,10 @@ auto make_sum(F&& f, X const& x, I const& index, C const&... constants) {
             };
             static_assert(is_number, "sum_over: the function must return a number");
             if constexpr (is_number) {
+                [&](auto const&... given) {
+                    std::size_t argument = 0;
+                    (check_defined("sum_over", given, argument++), ...);
+                }(x, index, constants...);
                 if constexpr (numbers == 0) {
                     if (x.dim() != 1)
                         fail<ShapeError>("sum_over<", corners, ">: x has shape ", x.shape(),

@@ -358,8 +358,9 @@ public:
     Batched(Batched&&) noexcept = default;
     Batched& operator=(Batched const&) & = default;
     Batched& operator=(Batched&&) & noexcept = default;
-    template <class X>
-    void operator=(X const&) && = delete; // vmap: write where(mask, y, x), or auto z = y
+    template <class X> void operator=(X const&) && {
+        static_assert(!sizeof(X), "vmap: a part cannot be assigned: write where(mask, y, x)");
+    }
     ~Batched() = default;
 
     /// The tensor, or expression, of all examples; its first axes number them.
@@ -769,7 +770,7 @@ template <class F, class... X> auto loop_examples(F& f, X const&... x) {
         for (std::size_t k = 0; k < results[0].size(); ++k) {
             std::vector<AnyTensor const*> column;
             for (auto const& row : results) column.push_back(&row[k]);
-            columns.push_back(stack_any(column, 0));
+            columns.push_back(stack_any("vmap", column, 0));
         }
         return map_structure(with_tensors(like, columns), [&](auto const& t) {
             Shape const example(t.shape().begin() + 1, t.shape().end());
@@ -1643,19 +1644,6 @@ template <class F, class Others, int n = 0> struct FunctionLevel {
         FunctionLevel<F, Others, n + 1>, std::type_identity<FunctionLevel>>::type;
 };
 
-/// Sets the number of examples of a level for its scope.
-template <class L> class LevelScope {
-public:
-    XGRAD_GUARD explicit LevelScope(std::size_t size) noexcept
-        : before_(std::exchange(level_size<L>, size)) {}
-    LevelScope(LevelScope const&) = delete;
-    LevelScope& operator=(LevelScope const&) = delete;
-    ~LevelScope() { level_size<L> = before_; }
-
-private:
-    std::size_t before_;
-};
-
 /// The number of examples that the arguments of one vmap() have.
 struct ExampleCount {
     std::optional<std::size_t> count = {};
@@ -1684,6 +1672,7 @@ struct ExampleCount {
 
 /// A tensor, or a Batched, whose examples along an axis become those of a new level.
 template <class L, class X> auto mapped_argument(X const& x, std::ptrdiff_t axis, ExampleCount& n) {
+    check_defined("vmap", x, n.argument);
     auto const at = static_cast<std::ptrdiff_t>(n.add(x.shape(), axis));
     auto const t = materialize_expression(OperandTraits<X>::make(x));
     return [&]<class... Outer>(Levels<Outer...>) {
@@ -1755,7 +1744,7 @@ auto vmap_call(F& f, VmapOptions const& options, X const&... x) {
             levels_in<std::remove_const_t<decltype(arguments)>>::template has<L>;
         static_assert(has_level, "vmap: no argument has an axis of examples");
         if constexpr (has_level) {
-            LevelScope<L> const scope(*n.count);
+            ScopedValue const of_level(level_size<L>, *n.count), named(vmap_examples, *n.count);
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
                 constexpr bool returns =
                     !std::is_void_v<decltype(call_with_examples(f, std::get<I>(arguments)...))>;

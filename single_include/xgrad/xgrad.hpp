@@ -1106,6 +1106,7 @@ private:
 // tensor was changed.
 // Errors: each type derives from Error, and Error derives from std::runtime_error.
 
+#include <bit>
 #include <initializer_list>
 #include <stdexcept>
 
@@ -1265,12 +1266,11 @@ template <class N>
 inline constexpr bool is_listed = std::same_as<std::remove_cvref_t<N>, std::size_t> ||
                                   std::same_as<std::remove_cvref_t<N>, std::ptrdiff_t>;
 
-/// True for a count that was probably a negative number before it became unsigned.
-template <std::integral N> constexpr bool was_negative(N n) noexcept {
-    return sizeof(N) == sizeof(std::size_t) && n > N(-1) - N(N(-1) / 4);
-}
+/// Guesses whether a count was a negative number before it became unsigned: no memory has as many
+/// elements as the last quarter of these numbers.
+constexpr bool was_negative(std::size_t n) noexcept { return n > ~(~std::size_t(0) / 4); }
 
-/// A part of a message: text, an integer, or integers that lie in memory, which are printed in
+/// A part of a message: text, a number, or integers that lie in memory, which are printed in
 /// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them.
 class Piece {
 public:
@@ -1280,8 +1280,12 @@ public:
     Piece(char const* text) noexcept : Piece(std::string_view(text)) {}
     template <std::integral N>
     Piece(N n) noexcept
-        : kind_(std::is_signed_v<N> || was_negative(n) ? Kind::integer : Kind::natural),
+        : kind_(std::is_signed_v<N> || (sizeof(N) == sizeof(std::size_t) &&
+                                           was_negative(static_cast<std::size_t>(n)))
+                    ? Kind::integer
+                    : Kind::natural),
           value_(static_cast<std::uint64_t>(n)) {}
+    Piece(double v) noexcept : kind_(Kind::real), value_(std::bit_cast<std::uint64_t>(v)) {}
     template <class List>
         requires requires(List const& list) { requires is_listed<decltype(*list.data())>; }
     Piece(List const& list) noexcept
@@ -1290,7 +1294,7 @@ public:
     [[gnu::cold]] void append_to(std::string& message) const;
 
 private:
-    enum class Kind : std::uint8_t { text, natural, integer, integers };
+    enum class Kind : std::uint8_t { text, natural, integer, real, integers };
 
     Kind kind_;
     void const* from_ = nullptr;
@@ -1298,11 +1302,15 @@ private:
 };
 [[gnu::cold]] std::string message_of(std::initializer_list<Piece> pieces);
 
+/// How many examples the vmap() has that this thread is in: shapes in a message may be of all.
+inline thread_local std::size_t vmap_examples = 0;
+[[gnu::cold]] std::string failure_of(std::initializer_list<Piece> pieces);
+
 /// Throws E with the concatenated pieces. Cold and not inlined: a check costs its caller one
 /// branch.
 template <class E>
 [[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) {
-    throw E(message_of(pieces));
+    throw E(failure_of(pieces));
 }
 #ifdef XGRAD_SEPARATE_COMPILATION
 extern template void fail_with<Error>(std::initializer_list<Piece> pieces);
@@ -1339,7 +1347,6 @@ struct Caller {
 // Storages, Nodes and tensors use it. With AddressSanitizer every block comes from the system, so
 // that a use after free is detected.
 
-#include <bit>
 #include <cstring>
 #include <new>
 
@@ -10473,7 +10480,7 @@ struct AbsPower : Elementwise<R(R), R(C)> {
 /// at 0. Elements are not scaled: their p-th powers, and the sum of these, must not overflow or
 /// underflow in their type.
 template <Operand X> auto norm(X const& x, double p, AxisList const& axes, Flag keep = false) {
-    if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
+    if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity, and is ", p);
     detail::checked_axes("norm", x, axes);
     if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
         return norm(real_valued(x), p, axes, keep);
@@ -10782,12 +10789,17 @@ Tensor<T> narrow(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t start, 
 /// Base of Tensor<T>.
 template <class Derived> struct ShapeForms {
     /// All elements along one axis.
-    auto flatten() const { return xgrad::flatten(self()); }
-    /// The axes first to last, inclusive, as one.
-    auto flatten(std::ptrdiff_t first, std::ptrdiff_t last = -1) const {
-        return xgrad::flatten(self(), first, last);
-    }
     auto ravel() const { return xgrad::flatten(self()); }
+    /// `x.f(...)` is `f(x, ...)`.
+#define XGRAD_MEMBER(f)                                                                            \
+    template <class... A> auto f(A const&... a) const { return xgrad::f(self(), a...); }
+    XGRAD_MEMBER(flatten)
+    XGRAD_MEMBER(squeeze)
+    XGRAD_MEMBER(unsqueeze)
+    XGRAD_MEMBER(select)
+    XGRAD_MEMBER(narrow)
+    XGRAD_MEMBER(mT)
+#undef XGRAD_MEMBER
     /// `x.f(2, 3)` is `x.f({2, 3})`.
 #define XGRAD_OF_INTEGERS(f)                                                                       \
     template <std::integral... N>                                                                  \
@@ -10800,12 +10812,6 @@ template <class Derived> struct ShapeForms {
     XGRAD_OF_INTEGERS(reshape)
     XGRAD_OF_INTEGERS(view)
 #undef XGRAD_OF_INTEGERS
-    /// Without the axes of extent 1.
-    auto squeeze() const { return xgrad::squeeze(self()); }
-    /// Without an axis, if its extent is 1.
-    auto squeeze(std::ptrdiff_t axis) const { return xgrad::squeeze(self(), axis); }
-    /// With a new axis of extent 1.
-    auto unsqueeze(std::ptrdiff_t axis) const { return xgrad::unsqueeze(self(), axis); }
     /// With some axes at other positions.
     auto movedim(AxisList const& from, AxisList const& to) const {
         return xgrad::movedim(self(), from, to);
@@ -10824,19 +10830,10 @@ template <class Derived> struct ShapeForms {
     template <class Other> auto expand_as(Other const& other) const {
         return self().expand(other.shape());
     }
-    /// The view at one position of an axis, without the axis.
-    auto select(std::ptrdiff_t axis, std::ptrdiff_t index) const {
-        return xgrad::select(self(), axis, index);
-    }
-    /// The view of `length` positions of an axis from `start` on.
-    auto narrow(std::ptrdiff_t axis, std::ptrdiff_t start, std::size_t length) const {
-        return xgrad::narrow(self(), axis, start, length);
-    }
     /// The axes in reverse order.
     auto T() const { return self().transpose(); }
     /// Each matrix transposed, and conjugated.
     auto H() const { return materialize_expression(adjoint(self())); }
-    auto mT() const { return xgrad::mT(self()); }
     /// The elements converted to another type: cast<U>(x).
     template <Scalar U> auto to() const { return xgrad::cast<U>(self()); }
     template <Scalar U> auto astype() const { return xgrad::cast<U>(self()); }
@@ -15114,7 +15111,7 @@ XGRAD_INLINE auto hypot(A&& a, B&& b) {
 // Shapes: those of the functions that are called; of two operands they broadcast. diff() shortens
 // the axis by n, trapezoid() removes it, take() gives the shape of the index.
 // Gradients: those of the functions that are called, of any order, in backward and forward mode.
-// equal(), isclose() and stop_gradient() have none.
+// equal(), isclose(), allclose() and stop_gradient() have none.
 // Errors: a shape that does not fit is a ShapeError; an axis or an index out of range is an
 // IndexError; a negative order of diff() and an undefined tensor are an Error.
 
@@ -15188,11 +15185,9 @@ auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) con
 // ======== xgrad/tensor/aliases.hpp
 // NumPy's names of functions that have another name here, and what both have beside tensors.
 //
-// Shapes: those of the function that a name stands for; allclose() broadcasts its operands and
-// gives one bool.
-// Gradients: those of the function that a name stands for; allclose() records none.
-// Errors: those of the function that a name stands for; shapes that do not broadcast in allclose()
-// are a ShapeError.
+// Shapes: those of the function that a name stands for.
+// Gradients: those of the function that a name stands for.
+// Errors: those of the function that a name stands for.
 
 
 // ======== xgrad/tensor/reduce.hpp
@@ -16249,12 +16244,12 @@ template <Operand X> auto moveaxis(X const& x, AxisList const& from, AxisList co
 /// amax().
 template <Operand X> auto max(X const& x) { return amax(x); }
 template <Operand X> auto max(X const& x, AxisList const& axes, Flag keep = false) {
-    return amax(x, axes, keep);
+    return detail::extremum<Amax>("max", x, axes, keep);
 }
 /// amin().
 template <Operand X> auto min(X const& x) { return amin(x); }
 template <Operand X> auto min(X const& x, AxisList const& axes, Flag keep = false) {
-    return amin(x, axes, keep);
+    return detail::extremum<Amin>("min", x, axes, keep);
 }
 /// maximum() and minimum() of two tensors.
 template <Operand A, Operand B> auto max(A const& a, B const& b) { return maximum(a, b); }
@@ -16275,21 +16270,6 @@ XGRAD_BESIDE_XTENSOR(dot)
 XGRAD_BESIDE_XTENSOR(vdot)
 XGRAD_BESIDE_XTENSOR(outer)
 #undef XGRAD_BESIDE_XTENSOR
-
-/// True where |a - b| <= absolute + relative |b| for all elements, as NumPy has it: NaN is close to
-/// nothing, an infinity to itself.
-template <Operand A, class B>
-    requires AnyOperand<A, B>
-bool allclose(A const& a, B const& b, double relative = 1e-5, double absolute = 1e-8) {
-    NoGradGuard const off;
-    if constexpr (std::is_arithmetic_v<B>)
-        return allclose(a, Tensor<double>(static_cast<double>(b)), relative, absolute);
-    else if constexpr (Number<B>) return allclose(a, Tensor<B>(b), relative, absolute);
-    else {
-        auto const near_b = abs(a - b) <= absolute + relative * abs(b);
-        return all_of(a == b || (isfinite(b) && near_b)).item();
-    }
-}
 
 } // namespace xgrad
 
@@ -16460,8 +16440,8 @@ XGRAD_LAZY void fill_uniform(double* x, std::size_t n);
 /// Normal random numbers with mean 0.
 XGRAD_LAZY void fill_normal(float* x, std::size_t n, float deviation);
 XGRAD_LAZY void fill_normal(double* x, std::size_t n, double deviation);
-/// Throws where a parameter of a distribution is less than it may be, or NaN.
-XGRAD_LAZY void check_least(std::string_view name, double v, double least);
+/// Throws where a parameter is out of its range, or NaN. `name` says of which function.
+XGRAD_LAZY void check_range(std::string_view name, double v, double least, double most = HUGE_VAL);
 
 /// A new tensor of which fill(elements, count) writes the elements, or their two parts.
 template <class T, class Fill> Tensor<T> filled(Shape const& shape, GradFlag<T> g, Fill fill) {
@@ -17196,27 +17176,30 @@ namespace xgrad {
 
 namespace detail {
 
-XGRAD_LAZY AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
-XGRAD_LAZY AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
+using JoinAny = AnyTensor(
+    std::string_view name, std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
+XGRAD_LAZY JoinAny cat_any;
+XGRAD_LAZY JoinAny stack_any;
 
+/// `name` is the function that a program called, for messages.
 template <Scalar T>
-Tensor<T> joined(AnyTensor (*join)(std::span<AnyTensor const* const>, std::ptrdiff_t),
-    std::vector<Tensor<T>> const& x, std::ptrdiff_t axis) {
+Tensor<T> joined(
+    JoinAny* join, std::string_view name, std::vector<Tensor<T>> const& x, std::ptrdiff_t axis) {
     LocalArray<AnyTensor const*, 8> all(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) all[i] = &x[i];
-    return Tensor<T>(join(all.span(), axis).handle());
+    return Tensor<T>(join(name, all.span(), axis).handle());
 }
 
 } // namespace detail
 
 /// Concatenates tensors along an axis; their other extents must agree.
 template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
-    return detail::joined(detail::cat_any, x, axis);
+    return detail::joined(detail::cat_any, "cat", x, axis);
 }
 
 /// Concatenates tensors of one shape along a new axis.
 template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
-    return detail::joined(detail::stack_any, x, axis);
+    return detail::joined(detail::stack_any, "stack", x, axis);
 }
 
 // Lists in braces: cat({a, b}). With expressions beside tensors, as in cat({a, 2. * b}), the
@@ -17298,8 +17281,9 @@ void take_tensors(Tensor<T>& x, std::initializer_list<NestedList<T>> const& valu
 template <Scalar T>
 Tensor<T> block(std::initializer_list<std::initializer_list<Tensor<T>>> blocks) {
     std::vector<Tensor<T>> rows;
-    for (auto const& row : blocks) rows.push_back(cat(std::vector<Tensor<T>>(row), -1));
-    return cat(rows, -2);
+    for (auto const& row : blocks)
+        rows.push_back(detail::joined(detail::cat_any, "block", std::vector<Tensor<T>>(row), -1));
+    return detail::joined(detail::cat_any, "block", rows, -2);
 }
 
 } // namespace xgrad
@@ -17610,7 +17594,7 @@ template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, Fl
     else {
         auto const d = detail::normalize_axis("quantile", axis, x.shape());
         auto const t = detail::materialize(x);
-        if (!(q >= 0 && q <= 1)) detail::fail("quantile: q must lie between 0 and 1");
+        if (!(q >= 0 && q <= 1)) detail::fail("quantile: q must lie between 0 and 1, and is ", q);
         if (t.shape()[d] == 0)
             detail::fail<ShapeError>(
                 "quantile: nothing to choose from in shape ", t.shape(), " along axis ", d);
@@ -17647,6 +17631,16 @@ template <Operand X> auto quantile(X const& x, std::vector<double> const& q) {
 
 namespace xgrad {
 
+namespace detail {
+/// Throws where an operand is undefined, or where the shapes of two do not broadcast.
+template <class A, class B>
+void check_broadcast(std::string_view operation, A const& a, B const& b) {
+    check_defined(operation, a);
+    check_defined(operation, b, 1);
+    broadcast(operation, a.shape(), b.shape());
+}
+} // namespace detail
+
 // Of elements.
 
 /// Degrees to radians, and radians to degrees.
@@ -17662,13 +17656,29 @@ auto floor_divide(A const& a, B const& b) {
 /// `value` where the mask is true, else x.
 template <Operand X, Operand M, detail::OperandLike V>
 auto masked_fill(X const& x, M const& mask, V const& value) {
+    detail::check_broadcast("masked_fill", x, mask);
     if constexpr (Number<V>) return where(mask, typename X::scalar(value), x);
     else return where(mask, value, x);
 }
 /// True where |a - b| <= absolute + relative |b|, and for equal infinities.
 template <Operand A, Operand B>
 auto isclose(A const& a, B const& b, double relative = 1e-5, double absolute = 1e-8) {
+    detail::check_broadcast("isclose", a, b);
     return a == b || (isfinite(b) && abs(a - b) <= absolute + relative * abs(b));
+}
+/// True if all elements are close: NaN to nothing, an infinity to itself, as NumPy has it.
+template <Operand A, class B>
+    requires AnyOperand<A, B>
+bool allclose(A const& a, B const& b, double relative = 1e-5, double absolute = 1e-8) {
+    NoGradGuard const off;
+    if constexpr (std::is_arithmetic_v<B>)
+        return allclose(a, Tensor<double>(static_cast<double>(b)), relative, absolute);
+    else if constexpr (Number<B>) return allclose(a, Tensor<B>(b), relative, absolute);
+    else {
+        decltype(auto) other = detail::OperandTraits<B>::make(b);
+        detail::check_broadcast("allclose", a, other);
+        return all_of(isclose(a, other, relative, absolute)).item();
+    }
 }
 /// True if shapes and all elements are the same.
 template <Operand A, Operand B> bool equal(A const& a, B const& b) {
@@ -17738,8 +17748,7 @@ template <Operand A, Operand B> auto cross(A const& a, B const& b, std::ptrdiff_
 template <Operand X, class... Axis>
     requires(sizeof...(Axis) < 2 && (std::integral<Axis> && ...))
 auto percentile(X const& x, double percent, Axis... axis) {
-    if (!(percent >= 0 && percent <= 100))
-        detail::fail("percentile: a percentage lies between 0 and 100");
+    detail::check_range("percentile: the percentage", percent, 0, 100);
     return quantile(x, percent / 100, axis...);
 }
 /// The elements of x with these row-major indices, in the shape of `index`.
@@ -17779,17 +17788,17 @@ template <Operand C, Operand A, Operand B> auto baddbmm(C const& c, A const& a, 
 template <Scalar T> Tensor<T> vstack(std::vector<Tensor<T>> x) {
     for (auto& t : x)
         if (t.dim() < 2) t = reshape(t, {1, -1});
-    return cat(x, 0);
+    return detail::joined(detail::cat_any, "vstack", x, 0);
 }
 /// cat() along axis 1, or of vectors along their only one.
 template <Scalar T> Tensor<T> hstack(std::vector<Tensor<T>> const& x) {
-    return cat(x, x.empty() || x[0].dim() == 1 ? 0 : 1);
+    return detail::joined(detail::cat_any, "hstack", x, x.empty() || x[0].dim() == 1 ? 0 : 1);
 }
 /// cat() along axis 1, where vectors are columns.
 template <Scalar T> Tensor<T> column_stack(std::vector<Tensor<T>> x) {
     for (auto& t : x)
         if (t.dim() < 2) t = reshape(t, {-1, 1});
-    return cat(x, 1);
+    return detail::joined(detail::cat_any, "column_stack", x, 1);
 }
 #define XGRAD_LIST_IN_BRACES(f)                                                                    \
     template <Scalar T> Tensor<T> f(std::initializer_list<Tensor<T>> x) {                          \
@@ -18872,7 +18881,7 @@ template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
 /// See inplace_forms.hpp.
 template <Differentiable T> void uniform_(Tensor<T> t, double low, double high) {
     using P = precision_of<T>;
-    detail::check_least("uniform_: high", high, low);
+    detail::check_range("uniform_: high", high, low);
     NoGradGuard const off;
     if constexpr (detail::watches_handles) t.belongs_to_library();
     Tensor<T> values = rand<T>(t.shape());
@@ -18883,7 +18892,7 @@ template <Differentiable T> void uniform_(Tensor<T> t, double low, double high) 
 /// See inplace_forms.hpp.
 template <Differentiable T> void normal_(Tensor<T> t, double mean, double deviation) {
     using P = precision_of<T>;
-    detail::check_least("normal_: deviation", deviation, 0);
+    detail::check_range("normal_: deviation", deviation, 0);
     NoGradGuard const off;
     if constexpr (detail::watches_handles) t.belongs_to_library();
     t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
@@ -23822,12 +23831,9 @@ XGRAD_FUNCTION void copy_transposed(std::size_t element, std::byte* to, std::ptr
 
 namespace xgrad::detail {
 
-[[gnu::cold]] inline void append_integer(std::string& message, std::uint64_t n, bool is_signed) {
-    char digits[24];
-    int const length =
-        is_signed
-            ? std::snprintf(digits, sizeof digits, "%lld", static_cast<long long>(n))
-            : std::snprintf(digits, sizeof digits, "%llu", static_cast<unsigned long long>(n));
+[[gnu::cold]] inline void append_number(std::string& message, char const* format, auto n) {
+    char digits[32];
+    int const length = std::snprintf(digits, sizeof digits, format, n);
     message.append(digits, static_cast<std::size_t>(length));
 }
 
@@ -23843,17 +23849,18 @@ XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
     auto const count = static_cast<std::size_t>(value_);
     switch (kind_) {
     case Kind::text:
-        append_text(message, {static_cast<char const*>(from_), count});
-        break;
+        return append_text(message, {static_cast<char const*>(from_), count});
     case Kind::natural:
+        return append_number(message, "%llu", static_cast<unsigned long long>(value_));
     case Kind::integer:
-        append_integer(message, value_, kind_ == Kind::integer);
-        break;
+        return append_number(message, "%lld", static_cast<long long>(value_));
+    case Kind::real:
+        return append_number(message, "%g", std::bit_cast<double>(value_));
     default:
         message += '[';
         for (std::size_t i = 0; i < count; ++i) {
             if (i > 0) message += ", ";
-            append_integer(message, static_cast<std::size_t const*>(from_)[i], true);
+            Piece(static_cast<std::ptrdiff_t const*>(from_)[i]).append_to(message);
         }
         message += ']';
     }
@@ -23863,6 +23870,12 @@ XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
     std::string message;
     for (auto const& piece : pieces) piece.append_to(message);
     return message;
+}
+
+XGRAD_FUNCTION std::string failure_of(std::initializer_list<Piece> pieces) {
+    return message_of(pieces) +
+           (vmap_examples ? message_of({" (inside vmap(), for ", vmap_examples, " examples)"})
+                          : "");
 }
 
 XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
@@ -25508,12 +25521,13 @@ XGRAD_LAZY_BODY Tensors recorded_gradient(Evaluation const& e, bool rows) {
 namespace xgrad::detail {
 
 XGRAD_LAZY_BODY void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
-    if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
-        fail<GraphError>(transform,
-            transform.ends_with("grad")
-                ? ": the function must return one number; jacobian() is for others"
-                : ": the vector v can only be left out where there is a single tensor with a "
-                  "single element to multiply it with");
+    if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1)) {
+        if (transform.ends_with("grad"))
+            fail<GraphError>(transform, ": the function must return one number, not shape ",
+                fits[0].shape(), "; jacobian() is for others");
+        fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
+                                    "tensor with a single element to multiply it with");
+    }
     if (!v.empty() && v.size() != fits.size())
         fail<ShapeError>(
             transform, ": v has ", v.size(), " tensors, where ", fits.size(), " are needed");
@@ -28819,9 +28833,9 @@ XGRAD_LAZY_BODY void fill_normal(double* x, std::size_t n, double deviation) {
     fill(x, n, std::normal_distribution<double>(0, deviation));
 }
 
-XGRAD_LAZY_BODY void check_least(std::string_view name, double v, double least) {
-    if (!(v >= least))
-        fail(name, " must be at least ", number_text(least), ", and is ", number_text(v));
+XGRAD_LAZY_BODY void check_range(std::string_view name, double v, double least, double most) {
+    if (!(v >= least)) fail(name, " must be at least ", least, ", and is ", v);
+    if (v > most) fail(name, " must be at most ", most, ", and is ", v);
 }
 
 } // namespace detail
@@ -30463,10 +30477,11 @@ inline void check_joined(std::string_view name, std::span<AnyTensor const* const
         if (!x[i]->defined()) fail_undefined(name, "argument", i);
 }
 
-XGRAD_LAZY_BODY AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
-    check_joined("cat", x);
+XGRAD_LAZY_BODY AnyTensor cat_any(
+    std::string_view name, std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
+    check_joined(name, x);
     Shape shape = x[0]->shape();
-    auto const at = normalize_axis("cat", axis, shape);
+    auto const at = normalize_axis(name, axis, shape);
     shape[at] = 0;
     CachedVector<std::size_t> counts;
     counts.reserve(x.size());
@@ -30475,24 +30490,25 @@ XGRAD_LAZY_BODY AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrd
         bool fits = other.size() == shape.size();
         if (fits) {
             counts.push_back(other[at]);
-            auto const joined = add_extents("cat", shape[at], other[at]);
+            auto const joined = add_extents(name, shape[at], other[at]);
             other[at] = shape[at];
             fits = other == shape;
             shape[at] = joined;
         }
         if (!fits)
-            fail<ShapeError>("cat: shapes ", x[0]->shape(), " and ", t->shape(),
+            fail<ShapeError>(name, ": shapes ", x[0]->shape(), " and ", t->shape(),
                 " do not fit together along axis ", axis);
     }
     return join_parts("Cat", x, std::move(shape), {at, true, std::move(counts)});
 }
 
-XGRAD_LAZY_BODY AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
-    check_joined("stack", x);
+XGRAD_LAZY_BODY AnyTensor stack_any(
+    std::string_view name, std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
+    check_joined(name, x);
     for (auto const* t : x)
         if (t->shape() != x[0]->shape())
-            fail<ShapeError>("stack: shapes ", x[0]->shape(), " and ", t->shape(), " differ");
-    auto const at = normalize_axis("stack", axis, x[0]->shape(), 1);
+            fail<ShapeError>(name, ": shapes ", x[0]->shape(), " and ", t->shape(), " differ");
+    auto const at = normalize_axis(name, axis, x[0]->shape(), 1);
     Shape shape = x[0]->shape();
     shape.insert(at, x.size());
     return join_parts(
