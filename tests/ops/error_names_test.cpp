@@ -146,8 +146,8 @@ TEST_CASE("products") {
 }
 
 TEST_CASE("axes") {
-    NAMES("max", ({"axis 5", "[2, 3]"}), max(m23, {5}));
-    NAMES("min", ({"axis 5", "[2, 3]"}), m23.min({5}));
+    NAMES("max", ({"axis 5", "[2, 3]"}), max(m23, 5));
+    NAMES("min", ({"axis 5", "[2, 3]"}), m23.min(5));
     auto const axis = [](std::string const& name, auto f, D const& x = m23) {
         CHECK(complaint(name,
                   {"axis 5", "out of range", std::to_string(x.dim()) + " dimensions",
