@@ -24,16 +24,6 @@
 
 namespace xgrad {
 
-namespace detail {
-/// Throws where an operand is undefined, or where the shapes of two do not broadcast.
-template <class A, class B>
-void check_broadcast(std::string_view operation, A const& a, B const& b) {
-    check_defined(operation, a);
-    check_defined(operation, b, 1);
-    broadcast(operation, a.shape(), b.shape());
-}
-} // namespace detail
-
 // Of elements.
 
 /// Degrees to radians, and radians to degrees.
