@@ -517,18 +517,21 @@ auto linear_solve(A&& a, B const& b, Theta const& theta, ImplicitOptions const& 
         [](auto const&... x) { return detail::solve_system(x...); });
 }
 
-/// Of a function, or an operator, that captures its parameters; and what fits no function.
+/// Of a function, or an operator, that captures its parameters.
 #define XGRAD_WITHOUT_THETA(solve, Function)                                                       \
     template <Function F, class X>                                                                 \
     auto solve(F&& f, X const& x0, ImplicitOptions const& options = {}) {                          \
         return solve(std::forward<F>(f), x0, std::tuple<>(), options);                             \
-    }                                                                                              \
-    detail::no_such_option_or_wrong_arguments solve(...) = delete; // f, x0, theta, options
+    }
 XGRAD_WITHOUT_THETA(root, class)
 XGRAD_WITHOUT_THETA(fixed_point, class)
 XGRAD_WITHOUT_THETA(argmin, detail::TransformedFunction)
 XGRAD_WITHOUT_THETA(linear_solve, class)
 #undef XGRAD_WITHOUT_THETA
+detail::no_such_option_or_wrong_arguments root(...) = delete;         // f, x0, theta, options
+detail::no_such_option_or_wrong_arguments fixed_point(...) = delete;  // f, x0, theta, options
+detail::no_such_option_or_wrong_arguments argmin(...) = delete;       // f, x0, theta, options
+detail::no_such_option_or_wrong_arguments linear_solve(...) = delete; // f, b, theta, options
 
 /// implicit(F)(x, theta...) is x, the solution of F(x, theta...) = 0 that any program found, as a
 /// function of theta. In the place of x there may be a solver: then x is solver(theta...), which is

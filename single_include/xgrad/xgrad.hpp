@@ -16442,6 +16442,13 @@ XGRAD_LAZY void fill_normal(float* x, std::size_t n, float deviation);
 XGRAD_LAZY void fill_normal(double* x, std::size_t n, double deviation);
 /// Throws where a parameter is out of its range, or NaN. `name` says of which function.
 XGRAD_LAZY void check_range(std::string_view name, double v, double least, double most = HUGE_VAL);
+/// Throws where an operand is undefined, or where the shapes of two do not broadcast.
+template <class A, class B>
+void check_broadcast(std::string_view operation, A const& a, B const& b) {
+    check_defined(operation, a);
+    check_defined(operation, b, 1);
+    broadcast(operation, a.shape(), b.shape());
+}
 
 /// A new tensor of which fill(elements, count) writes the elements, or their two parts.
 template <class T, class Fill> Tensor<T> filled(Shape const& shape, GradFlag<T> g, Fill fill) {
@@ -17630,16 +17637,6 @@ template <Operand X> auto quantile(X const& x, std::vector<double> const& q) {
 } // namespace xgrad
 
 namespace xgrad {
-
-namespace detail {
-/// Throws where an operand is undefined, or where the shapes of two do not broadcast.
-template <class A, class B>
-void check_broadcast(std::string_view operation, A const& a, B const& b) {
-    check_defined(operation, a);
-    check_defined(operation, b, 1);
-    broadcast(operation, a.shape(), b.shape());
-}
-} // namespace detail
 
 // Of elements.
 
