@@ -342,8 +342,7 @@ TEST_CASE("errors of vmap") {
     }).find("sum") == 0);
     CHECK(message_of<xg::IndexError>([&] { xg::vmap([](auto const& a) { return a(0, 0); })(x); }) ==
           "x(index): too many indices for an array with 1 dimensions: 2 of them for shape [2] "
-          "(inside "
-          "vmap(), for 3 examples)");
+          "(inside vmap(), for 3 examples)");
     // shapes of all examples, and the way to know it
     CHECK(message_of<xg::ShapeError>([&] {
         xg::vmap([](auto const& a) { return a + some({4}); })(x);

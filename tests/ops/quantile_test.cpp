@@ -152,8 +152,9 @@ TEST_CASE("what cannot be chosen or counted says so") {
         xg::IndexError);
     CHECK_THROWS_WITH_AS(
         quantile(x, 1.5, 1), "quantile: q must lie between 0 and 1, and is 1.5", xg::Error);
-    CHECK_THROWS_WITH_AS(
-        quantile(x, NaN), "quantile: q must lie between 0 and 1, and is nan", xg::Error);
+    for (double const q : {NaN, -NaN})
+        CHECK_THROWS_WITH_AS(
+            quantile(x, q), "quantile: q must lie between 0 and 1, and is nan", xg::Error);
     CHECK_THROWS_WITH_AS(quantile(xg::zeros({2, 0}), 0.5, 1),
         "quantile: nothing to choose from in shape [2, 0] along axis 1", xg::ShapeError);
     CHECK_THROWS_WITH_AS(count_nonzero(x, {2}),

@@ -90,7 +90,7 @@ private:
 [[gnu::cold]] std::string message_of(std::initializer_list<Piece> pieces);
 
 /// How many examples the vmap() has that this thread is in: shapes in a message may be of all.
-inline thread_local std::size_t vmap_examples = 0;
+inline constinit thread_local std::size_t vmap_examples = 0;
 [[gnu::cold]] std::string failure_of(std::initializer_list<Piece> pieces);
 
 /// Throws E with the concatenated pieces. Cold and not inlined: a check costs its caller one
