@@ -774,8 +774,10 @@ XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
         return append_number(message, "%llu", static_cast<unsigned long long>(value_));
     case Kind::integer:
         return append_number(message, "%lld", static_cast<long long>(value_));
-    case Kind::real:
-        return append_number(message, "%g", std::bit_cast<double>(value_));
+    case Kind::real: // never "-nan"
+        if (double const v = std::bit_cast<double>(value_); v == v)
+            return append_number(message, "%g", v);
+        return append_text(message, "nan");
     default:
         message += '[';
         for (std::size_t i = 0; i < count; ++i) {

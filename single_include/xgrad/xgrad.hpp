@@ -1303,7 +1303,7 @@ private:
 [[gnu::cold]] std::string message_of(std::initializer_list<Piece> pieces);
 
 /// How many examples the vmap() has that this thread is in: shapes in a message may be of all.
-inline thread_local std::size_t vmap_examples = 0;
+inline constinit thread_local std::size_t vmap_examples = 0;
 [[gnu::cold]] std::string failure_of(std::initializer_list<Piece> pieces);
 
 /// Throws E with the concatenated pieces. Cold and not inlined: a check costs its caller one
@@ -23851,8 +23851,10 @@ XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
         return append_number(message, "%llu", static_cast<unsigned long long>(value_));
     case Kind::integer:
         return append_number(message, "%lld", static_cast<long long>(value_));
-    case Kind::real:
-        return append_number(message, "%g", std::bit_cast<double>(value_));
+    case Kind::real: // never "-nan"
+        if (double const v = std::bit_cast<double>(value_); v == v)
+            return append_number(message, "%g", v);
+        return append_text(message, "nan");
     default:
         message += '[';
         for (std::size_t i = 0; i < count; ++i) {
