@@ -5,6 +5,10 @@
 
 #include <support/derivatives.hpp>
 
+#if defined(__GLIBC__) && defined(__x86_64__)
+#    include <fenv.h>
+#endif
+
 using namespace support;
 
 namespace {
@@ -78,3 +82,56 @@ TEST_CASE("whole numbers and masks are right at every length") {
         CHECK(holds(sum(i * i > 100 || i == 2), {count}));
     }
 }
+
+TEST_CASE_TEMPLATE("what is beside a view is not written, and what is beside it is not computed", T,
+    double, float, cd, cf) {
+    using X = xg::Tensor<T>;
+    double const tolerance = sizeof(xg::precision_of<T>) == 8 ? 1e-13 : 1e-5;
+    for (std::size_t n = 1; n < 20; ++n)
+        for (std::size_t const first : {0u, 3u, 20u}) {
+            std::vector<T> memory(n + 20, T(7));
+            for (std::size_t i = 0; i < n; ++i) memory[first + i] = T(1 + static_cast<int>(i));
+            X const factor = xg::full({n}, T(2));
+            std::vector<cd> expected(n + 20, 7.), gradient(n + 20, 0.);
+            cd total = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                cd const x(1. + static_cast<double>(i));
+                expected[first + i] = 2. * x + 1.;
+                gradient[first + i] = 3. * x * x + 4. * x;
+                total += x * x * x + 2. * x * x;
+            }
+            auto const from = static_cast<std::ptrdiff_t>(first);
+            auto const place = xg::range(from, from + static_cast<std::ptrdiff_t>(n));
+            X const leaf = X(xt::adapt(memory, {n + 20})).requires_grad_();
+            X const part = leaf(place);
+            X const sum_of = sum(part * part * part + part * part * factor);
+            CHECK(holds(sum_of, {total}, tolerance));
+            sum_of.backward(X(T(1)));
+            CHECK(holds(leaf.grad(), gradient, tolerance));
+            xg::NoGradGuard const off;
+            X const whole = leaf.detach().clone();
+            X view = whole(place);
+            view *= factor;
+            view += T(1);
+            CHECK(holds(whole, expected, tolerance));
+            X borrowed = xg::from_blob(memory.data() + first, {n});
+            borrowed *= factor;
+            borrowed += T(1);
+            CHECK(holds(X(xt::adapt(memory, {n + 20})), expected, tolerance));
+        }
+}
+
+#if defined(__GLIBC__) && defined(__x86_64__)
+TEST_CASE("nothing is trapped that the elements do not do, at any length") {
+    for (std::size_t n = 1; n < 20; ++n) {
+        xg::Tensor<double> const x = xg::linspace(0.5, 2.5, n).requires_grad_(), y = x.detach() - 3;
+        ::feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+        auto const value = sum(1 / (x - y - 3.5 * x) + log(x) / (x - 2 * y) + sqrt(-y) + pow(x, y));
+        value.backward();
+        xg::Tensor<double> const quotient = (x - x * 2) / y;
+        ::fedisableexcept(FE_ALL_EXCEPT);
+        CHECK(holds(isfinite(x.grad()), std::vector<double>(n, 1.)));
+        CHECK(holds(isfinite(quotient), std::vector<double>(n, 1.)));
+    }
+}
+#endif

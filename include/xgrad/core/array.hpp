@@ -26,6 +26,14 @@ namespace xgrad::detail {
 class Storage {
 public:
     static constexpr std::size_t header = 16;
+    /// Bytes of the widest batch with which a kernel reads and writes arrays. A constant: files for
+    /// several instruction sets may share arrays.
+    static constexpr std::size_t batch_bytes(bool is_complex) noexcept {
+        return is_complex ? 128 : 64;
+    }
+    static constexpr std::size_t padded(std::size_t bytes, std::size_t batch) noexcept {
+        return (bytes + batch - 1) & ~(batch - 1);
+    }
 
     static Ref<Storage> make(std::size_t bytes);
     static void destroy(Storage* s) noexcept;
@@ -46,7 +54,7 @@ public:
     bool is_external() const noexcept { return size_ & external; }
 
     /// The largest number of bytes of a storage that shares its block with an object.
-    static constexpr std::size_t max_shared_bytes = 64;
+    static constexpr std::size_t max_shared_bytes = 128;
     /// Allocates a block for an object of `before` bytes and a storage behind it; make_behind()
     /// then constructs the storage.
     [[gnu::always_inline]] static void* allocate_shared(std::size_t before, std::size_t bytes) {
@@ -66,6 +74,7 @@ public:
     void free_block() noexcept;
 
     std::byte* data() noexcept;
+    /// With the padding.
     std::size_t bytes() const noexcept { return size_ >> 2; }
     std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     void bump() noexcept;
@@ -112,6 +121,8 @@ struct AnyArray {
     Shape shape;
     Strides strides;        // in elements
     bool contiguous = true; // row-major without gaps
+    /// The array ends in a whole batch, of which only it uses the rest: kernels read and write it.
+    bool padded = false;
 
     AnyArray() = default;
     [[gnu::noinline]] AnyArray(AnyArray const&) = default;
@@ -132,12 +143,25 @@ struct AnyArray {
     }
     /// Allocates uninitialised memory for elements of `element` bytes.
     AnyArray(Shape const& s, std::size_t element) : AnyArray(s) {
-        set_storage(Storage::make(numel * element));
+        allocate(numel * element, Storage::batch_bytes(element >= 8));
     }
 
-    [[gnu::always_inline]] void set_storage(Ref<Storage> s) noexcept {
+    /// What padding is at first: positive numbers of any precision, for which no operation is slow.
+    alignas(64) static constexpr float padding[16] = {
+        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    /// Allocates memory in whole batches. It initialises the padding only.
+    [[gnu::always_inline]] void allocate(std::size_t bytes, std::size_t batch) {
+        set_storage(Storage::make(Storage::padded(bytes, batch)), bytes);
+    }
+    [[gnu::always_inline]] void set_storage(Ref<Storage> s, std::size_t bytes) noexcept {
         storage = std::move(s);
         data = storage->data();
+        padded = true;
+        if (std::size_t const all = storage->bytes(); all != bytes) {
+            constexpr std::size_t batch = Storage::batch_bytes(false);
+            std::memcpy(data + all - batch, padding, batch);
+            if (all - bytes > batch) std::memcpy(data + all - 2 * batch, padding, batch);
+        }
     }
 
     bool defined() const noexcept { return static_cast<bool>(storage); }
@@ -174,6 +198,8 @@ template <Scalar T> struct Array : AnyArray {
         Array out;
         out.storage = storage;
         out.data = data;
+        out.numel = numel;
+        out.padded = padded;
         out.set_view(std::move(s), std::move(st), offset * static_cast<std::ptrdiff_t>(sizeof(T)));
         return out;
     }
@@ -185,13 +211,15 @@ struct ArraySpan {
     std::size_t numel;
     Shape const* shape;
     Strides const* strides; // in elements; null: row-major without gaps
+    bool padded;            // see AnyArray
 
     ArraySpan() = default;
     ArraySpan(AnyArray const& a) noexcept
         : data(a.data), numel(a.numel), shape(&a.shape),
-          strides(a.contiguous ? nullptr : &a.strides) {}
-    ArraySpan(std::byte* first, std::size_t n, Shape const& s, Strides const* st = nullptr) noexcept
-        : data(first), numel(n), shape(&s), strides(st) {}
+          strides(a.contiguous ? nullptr : &a.strides), padded(a.padded) {}
+    /// A row-major array.
+    ArraySpan(std::byte* first, std::size_t n, Shape const& s, bool is_padded) noexcept
+        : data(first), numel(n), shape(&s), strides(nullptr), padded(is_padded) {}
 };
 
 template <class T> Array<T> const& as(AnyArray const& a) noexcept {

@@ -17,3 +17,16 @@
 #elif defined(__ARM_NEON) && defined(__aarch64__)
 #    include <arm_neon.h>
 #endif
+
+namespace xgrad::detail {
+
+/// True where the program traps floating-point exceptions, as feenableexcept() of glibc does.
+inline bool traps_exceptions() noexcept {
+#if defined(__SSE2__)
+    return ~_mm_getcsr() & _MM_MASK_MASK;
+#else
+    return false;
+#endif
+}
+
+} // namespace xgrad::detail

@@ -64,6 +64,12 @@ template <class Op, class... X>
 inline constexpr bool is_expensive<Expression<Op, X...>> =
     is_transcendental<Op> || (is_expensive<X> || ...);
 
+/// True if an expression calls a function of the program number by number.
+template <class X> inline constexpr bool calls_numbers = false;
+template <class Op, class... X>
+inline constexpr bool calls_numbers<Expression<Op, X...>> =
+    requires { requires Op::calls_numbers; } || (calls_numbers<X> || ...);
+
 /// True if all of at least one operand are in `mask`.
 XGRAD_INLINE bool covers(OperandMask mask, OperandMask operands) {
     return operands && (mask & operands) == operands;

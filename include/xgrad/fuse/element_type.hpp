@@ -73,11 +73,11 @@ struct KernelTable {
     ElementType const* result;         // as other passes read it
     // Call them by KernelCall. The last two are null where the result has no gradient.
     Kernel value, gradient, tangent;
-    std::size_t lanes;        // of a batch, a power of two
-    std::size_t real_element; // bytes of an element of each argument where all are real; else 0
-    bool is_identity;         // one tensor and no operation
-    bool in_place;            // a kernel can read the elements of all operands where they are
-    bool is_expensive;        // its time is that of computing, whatever the memory does
+    std::size_t lanes;  // of a batch, a power of two
+    bool is_identity;   // one tensor and no operation
+    bool in_place;      // a kernel can read the elements of all operands where they are
+    bool is_expensive;  // its time is that of computing, whatever the memory does
+    bool calls_numbers; // of elements only: what the program calls may throw for others
     OperandMask differentiable;
 };
 
@@ -89,7 +89,6 @@ template <class P, class Operands> struct ElementTypes;
 template <class P, class... T> struct ElementTypes<P, Scalars<T...>> {
     static constexpr ElementType const* table[] = {&element_type<T, tile_type<T, P>>...};
     static constexpr bool in_place = (std::same_as<T, tile_type<T, P>> && ...);
-    static constexpr std::size_t real_element = (is_complex<T> || ...) ? 0 : sizeof(P);
     static constexpr OperandMask differentiable = [] {
         OperandMask mask = 0, bit = 1;
         ((mask |= Differentiable<T> ? bit : 0, bit <<= 1), ...);
@@ -112,8 +111,8 @@ template <class F> struct KernelTableOf {
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), Elements::table,
         &element_type<Y>, &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
         gradient_kernel<Pass::gradient>(), gradient_kernel<Pass::tangent>(), simd::Batch<P>::width,
-        is_complex<Y> ? 0 : Elements::real_element, !has_operation<F>, Elements::in_place,
-        is_expensive<F>, Elements::differentiable};
+        !has_operation<F>, Elements::in_place, is_expensive<F>, calls_numbers<F>,
+        Elements::differentiable};
 };
 
 /// The kernel of a sum and its gradients; only expressions that are summed have one.

@@ -194,14 +194,6 @@ void accumulate_columns(void* from, void* array, std::size_t n, std::size_t rows
 // the same batches as the kernel uses, also where a batch spans two rows: store-to-load forwarding
 // works only for a load with the address and size of the store.
 
-template <class P> XGRAD_INLINE simd::Mask<P> first_lanes(std::size_t n) {
-    static constexpr auto lanes = [] {
-        std::array<P, simd::Batch<P>::width> all{};
-        for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<P>(i);
-        return all;
-    }();
-    return simd::Batch<P>::load(lanes.data()) < simd::Batch<P>(static_cast<P>(n));
-}
 /// Sets all n elements of row r to value(r). A row has at least a batch.
 template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows, F value) {
     constexpr std::size_t width = simd::Batch<P>::width;
@@ -212,7 +204,7 @@ template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows
         if (++row == rows) break;
         simd::Batch<P> const next(value(row));
         if (i < end) {
-            where(first_lanes<P>(end - i), here, next).store(t + i);
+            where(simd::first_lanes<P>(end - i), here, next).store(t + i);
             i += width;
         }
         here = next;
@@ -242,9 +234,9 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
         begun = simd::Batch<P>(0);
         if (i < end && row + 1 < rows) {
             auto const last = simd::Batch<P>::load(t + i),
-                       mine = where(first_lanes<P>(end - i), last, simd::Batch<P>(0));
+                       mine = where(simd::first_lanes<P>(end - i), last, simd::Batch<P>(0));
             sum = sum + mine;
-            begun = where(first_lanes<P>(end - i), simd::Batch<P>(0), last);
+            begun = where(simd::first_lanes<P>(end - i), simd::Batch<P>(0), last);
             i += width;
         }
         P total = sum_of_lanes(sum);

@@ -1,9 +1,9 @@
 // The kernel: the loop over the batches of a block. Only this header and expr/walk.hpp are compiled
 // for each expression.
 // Data: a KernelBlock says what one call computes. run_block<F, pass>() computes it. A kernel
-// computes whole batches: where n is no multiple of the lanes of a batch, the arguments have
-// capacity for whole batches. Read next: kernel_call.hpp, which brings arrays to a kernel, and
-// nd_loop.hpp, which calls it on blocks. Both are compiled once.
+// computes whole batches: where n is no multiple of the lanes of a batch, the arguments end in a
+// whole batch, whose other lanes have any values. Read next: kernel_call.hpp, which brings arrays
+// to a kernel, and nd_loop.hpp, which calls it on blocks. Both are compiled once.
 #pragma once
 
 #include <algorithm>
@@ -198,15 +198,12 @@ template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lane
 /// double.
 inline constexpr std::size_t summed_batches = 32;
 
-/// Adds `sum` to the sum of a block. A block of less than a batch has padding, which is left out.
-template <class P> XGRAD_INLINE void add_lanes(KernelBlock& block, simd::Batch<P> sum) {
-    constexpr std::size_t width = simd::Batch<P>::width;
-    P lanes[width];
-    sum.store(lanes);
-    if (block.n >= width) block.sum += sum_of_lanes<width>(lanes);
-    else
-        for (std::size_t lane = 0; lane < block.n; ++lane)
-            block.sum += static_cast<double>(lanes[lane]);
+/// Adds a batch, of which n lanes are elements, to a sum.
+template <class P>
+XGRAD_INLINE void add_elements(simd::Batch<P>& sum, simd::Batch<P> y, std::size_t n) {
+    if (n < simd::Batch<P>::width) [[unlikely]]
+        y = where(simd::first_lanes<P>(n), y, simd::Batch<P>(0));
+    sum = sum + y;
 }
 
 /// Computes a block of the expression F. All passes use one index for all arguments. A pass of
@@ -255,13 +252,13 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void run_block(KernelBlock& block) {
             if constexpr (sums) {
                 // A gradient of 1 is a constant: compilers drop products with it.
                 v[0].template backpropagate<0>(f, simd::Batch<P>(1), ~OperandMask{0}, g[0]);
-                sum[0] = sum[0] + v[0].y;
+                add_elements(sum[0], v[0].y, stop - i);
                 if constexpr (batches > 1)
                     if (index[1] = i, i + width < stop) {
                         index[1] = load.i = i + width;
                         v[1].template evaluate<0, gradients>(f, load, invariant);
                         v[1].template backpropagate<0>(f, simd::Batch<P>(1), ~OperandMask{0}, g[1]);
-                        sum[1] = sum[1] + v[1].y;
+                        add_elements(sum[1], v[1].y, stop - load.i);
                     }
             } else if constexpr (gradients)
                 if (!is_dual<V> || wanted)
@@ -278,7 +275,9 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void run_block(KernelBlock& block) {
         }
         if constexpr (sums) {
             if constexpr (batches > 1) sum[0] = sum[0] + sum[1];
-            add_lanes(block, sum[0]);
+            P lanes[width];
+            sum[0].store(lanes);
+            block.sum += sum_of_lanes<width>(lanes);
         }
     }
 }

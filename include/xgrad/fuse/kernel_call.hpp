@@ -2,9 +2,10 @@
 // array to each argument of the kernel, in the order of KernelLayout; run() alone decides how the
 // kernel gets the elements.
 //
-// An argument is plain where its array is contiguous, as large as the index space, and of the type
-// that the kernel computes with: it is one pointer. A pass is one call of the kernel where all
-// arguments are plain and small, or one element, which a buffer repeats, or to which it is reduced.
+// An argument is plain where its array is contiguous, ends in a whole batch, is as large as the
+// index space, and of the type that the kernel computes with: it is one pointer. A pass is one call
+// of the kernel where all arguments are plain and small, or one element, which a buffer repeats, or
+// to which it is reduced.
 // Else it is an NdLoop. An output whose array is smaller than the index space is summed, in double
 // precision as all sums are.
 // Invariant: the arrays, their shapes and their strides stay where they are until run() returns.
@@ -34,7 +35,7 @@ public:
     /// smaller than the index space; sums are multiplied by a factor.
     XGRAD_INLINE void bind(std::size_t k, ArraySpan a, double factor = 1) {
         at_[k] = a.data;
-        if (a.numel != plain_ || a.strides) [[unlikely]]
+        if (a.numel != plain_ || a.strides || !(a.padded || is_whole_)) [[unlikely]]
             bind_other(k, a, factor);
     }
     /// `are_plain`: the caller knows that all of them are.
@@ -76,7 +77,7 @@ public:
     XGRAD_INLINE double run() {
         if (other_count_ || block_.n > part_size) [[unlikely]]
             return run_others();
-        return run_kernel(block_);
+        return run_kernel(block_, may_pad());
     }
 
 private:
@@ -95,17 +96,17 @@ private:
         return block_.pass == Pass::value ? k == layout.result()
                                           : k >= layout.gradients() && k <= layout.tangent();
     }
-    /// Calls the kernel on a block. The tail, the elements after the last whole batch, is one more
-    /// batch on padded copies. A lane of the padding is never written to an array.
-    double run_kernel(KernelBlock& block) const {
-        auto const n = block.n, whole = n & ~(kernels_.lanes - 1);
-        block.n = whole;
-        if (whole) kernel_(block);
-        block.n = n - whole;
-        if (block.n) run_tail(block, whole);
+    /// True where the kernel may compute with padding. What a program traps comes from its
+    /// elements.
+    bool may_pad() const { return is_whole_ || !(kernels_.calls_numbers || traps_exceptions()); }
+    /// Calls the kernel on a block, whose arguments end in whole batches where it is `padded`.
+    double run_kernel(KernelBlock& block, bool padded) const {
+        if (padded) [[likely]]
+            kernel_(block);
+        else run_unpadded(block);
         return block.sum;
     }
-    void run_tail(KernelBlock& block, std::size_t whole) const;
+    void run_unpadded(KernelBlock& block) const;
     ElementType const& type(std::size_t k) const;
     void bind_other(std::size_t k, ArraySpan a, double factor);
     double run_others();
@@ -117,6 +118,7 @@ private:
     KernelBlock block_;
     std::size_t const arguments_; // of this pass
     std::size_t const plain_; // elements of a plain array; no array has so many where none is plain
+    bool const is_whole_;     // the index space is whole batches
     std::size_t other_count_ = 0;
     void* at_[max_arguments]; // plain arguments
     Other others_[max_arguments];

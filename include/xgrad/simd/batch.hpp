@@ -8,6 +8,7 @@
 // Read next: complex_batch.hpp, exp.hpp.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstddef>
@@ -309,4 +310,14 @@ XGRAD_INLINE B<P> each(F f, B<P> x, More... more) {
 }
 
 } // namespace detail
+/// True for the first n lanes.
+template <class P> XGRAD_INLINE Mask<P> first_lanes(std::size_t n) {
+    static constexpr auto lanes = [] {
+        std::array<P, Batch<P>::width> all{};
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<P>(i);
+        return all;
+    }();
+    return Batch<P>::load(lanes.data()) < Batch<P>(static_cast<P>(n));
+}
+
 } // namespace xgrad::simd

@@ -23,7 +23,7 @@ struct BoundOperands {
     AnyArray const* arrays[64];
     OperandPlan const* plan = nullptr; // set where a Node must be recorded
     bool same_shape = true;
-    bool contiguous = true; // all have one shape, are contiguous, and kernels read them in place
+    bool are_plain = true; // all of them: see KernelCall
 
     /// `result_exists` is false where a fused reduction consumes the values. Errors call the
     /// outermost operation `as`, if given.

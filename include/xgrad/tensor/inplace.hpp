@@ -124,7 +124,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
                     new_grad_fn.emplace(t, std::move(written));
                 }
             KernelCall call(table.kernels, flat.object, Pass::value, out.shape, out.numel);
-            call.bind_operands(in.arrays, in.contiguous);
+            call.bind_operands(in.arrays, in.are_plain);
             call.bind(call.layout.result(), out);
             call.run();
             if (new_grad_fn) return new_grad_fn->begin();

@@ -34,10 +34,11 @@ XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(TypeInfo const& t, AnyArray&& a)
 
 template <class L>
 XGRAD_INLINE Ref<TensorImpl> TensorImpl::make_laid_out(
-    TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block) {
+    TypeInfo const& t, std::size_t numel, L const& layout, bool own_block) {
+    std::size_t const elements = numel * t.size, bytes = Storage::padded(elements, t.batch);
     if (own_block || bytes > Storage::max_shared_bytes) {
         auto made = make(t, AnyArray(layout));
-        made->array.set_storage(Storage::make(bytes));
+        made->array.allocate(elements, t.batch);
         return made;
     }
     void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);
@@ -48,9 +49,7 @@ XGRAD_INLINE Ref<TensorImpl> TensorImpl::make_laid_out(
         Storage::deallocate_shared(block, sizeof(TensorImpl), bytes);
         throw;
     }
-    made->array.storage = Storage::make_behind(block, sizeof(TensorImpl), bytes);
-    made->array.data =
-        reinterpret_cast<std::byte*>(Storage::behind(made, sizeof(TensorImpl))) + Storage::header;
+    made->array.set_storage(Storage::make_behind(block, sizeof(TensorImpl), bytes), elements);
     made->shares_block = true;
     return Ref<TensorImpl>::adopt(made);
 }
@@ -62,13 +61,13 @@ XGRAD_NOINLINE XGRAD_FUNCTION void TensorImpl::forget() noexcept {
 
 XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(
     TypeInfo const& t, Shape const& shape, bool own_block) {
-    if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{}, own_block);
-    return make_laid_out(t, xgrad::numel(shape) * t.size, shape, own_block);
+    if (shape.empty()) return make_laid_out(t, 1, AnyArray::Number{}, own_block);
+    return make_laid_out(t, xgrad::numel(shape), shape, own_block);
 }
 
 XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(
     TypeInfo const& t, AnyArray::Layout layout, bool own_block) {
-    return make_laid_out(t, layout.of.numel * t.size, layout, own_block);
+    return make_laid_out(t, layout.of.numel, layout, own_block);
 }
 
 XGRAD_FUNCTION void TensorImpl::destroy(TensorImpl* p) noexcept {

@@ -196,7 +196,7 @@ private:
     void take_sums(std::span<Edge const> edges, AnyTensor* result) {
         for (std::size_t i = 0; i < edges.size(); ++i)
             if (AnyTensor* const sum = edges[i] ? &sum_at(edges[i]) : nullptr;
-                sum && sum->defined() && can_be_taken(*sum))
+                sum && sum->defined() && can_be_taken(*sum) && sum->handle()->array.padded)
                 result[i] = std::move(*sum);
     }
     AnyTensor& sum_at(Edge const& edge) {

@@ -30,6 +30,7 @@ XGRAD_FUNCTION void SavedTensor::complete(
         detail::AnyArray a(shape);
         a.storage = storage_;
         a.data = data_;
+        a.padded = padded_;
         value = AnyTensor(detail::TensorImpl::make(type, std::move(a)));
         value.impl().grad_fn = edge.function;
         value.impl().output_nr = edge.input_nr;
@@ -89,7 +90,8 @@ XGRAD_FUNCTION void SavedTensor::set_packing(
 }
 
 XGRAD_FUNCTION SavedTensor::SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant)
-    : rest_(new Rest), version_(t.impl().array.storage->version()), output_nr_(output_nr) {
+    : rest_(new Rest), version_(t.impl().array.storage->version()),
+      output_nr_(output_nr & operand_nr) {
     rest_->value = std::move(t);
     if (detail::default_packing && !is_constant) [[unlikely]]
         pack(*detail::default_packing);

@@ -21,7 +21,7 @@ XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const
 
 XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool& bare)
-    : plan_(*in.plan), is_plain_(in.contiguous), space_(in.space()), count_(in.count()) {
+    : plan_(*in.plan), is_plain_(in.are_plain), space_(in.space()), count_(in.count()) {
     auto const& plan = plan_;
     plan.table.copy_expression(part<std::byte>(plan.expression_at), expression);
     auto* const saved = this->saved();
@@ -34,7 +34,7 @@ XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const
     if (saves_result() && bare) ::new (saved + plan.slots) SavedTensor(result.handle()->array, 0);
     else if (saves_result()) ::new (saved + plan.slots) SavedTensor;
     set_edges(edges(), plan.edges);
-    set_accumulates(!over && in.contiguous && plan.table.kernels.operand_count <= max_added);
+    set_accumulates(!over && in.are_plain && plan.table.kernels.operand_count <= max_added);
     if (!over) return;
     sum_ = ::new (part<std::byte>(plan.sum_at)) SumOver(*over);
     std::uninitialized_value_construct_n(early(), plan.edges);
@@ -217,7 +217,7 @@ XGRAD_INLINE void FusedNode::bind_saved(KernelCall& call, std::byte* zeros) cons
         else {
             auto const& shape = operand_shape(k);
             std::size_t const count = numel(shape);
-            call.bind(k, value ? value->span(shape, count) : ArraySpan(zeros, count, shape));
+            call.bind(k, value ? value->span(shape, count) : ArraySpan(zeros, count, shape, true));
         }
     }
     if (saves_result())
