@@ -41,6 +41,16 @@ struct NodeHooks;
 struct Origin;
 struct TensorImpl;
 
+/// What a backward pass knows of a Node.
+struct PassState {
+    std::uint32_t slot;        // index of its first gradient among those that arrived
+    std::uint32_t pending = 1; // gradients that did not arrive yet
+    bool captured = false;     // a gradient of its outputs is a capture
+    bool needed = true;        // it runs: it leads to a captured gradient
+
+    bool is_used() const noexcept { return needed || captured; }
+};
+
 inline constexpr std::uint64_t leaf_sequence =
     ~std::uint64_t{0}; // leaves run as soon as they are ready
 inline constinit thread_local std::uint64_t next_sequence = 0;
@@ -73,7 +83,7 @@ class SavedTensorHandle;
 
 /// A recorded operation. It computes the gradients of its inputs from the gradients of its outputs.
 /// PyTorch has the same class as torch.autograd.graph.Node.
-class Node {
+class Node : public detail::Cached {
 public:
     Node(Node const&) = delete;
     Node& operator=(Node const&) = delete;
@@ -128,13 +138,6 @@ public:
     /// Ends a Node to which no reference is left.
     static void destroy(Node* node) noexcept { node->end(); }
 
-    static void* operator new(std::size_t bytes) { return detail::allocate(bytes); }
-    static void* operator new(std::size_t, void* p) noexcept { return p; }
-    static void operator delete(void* p, std::size_t bytes) noexcept {
-        detail::deallocate(p, bytes);
-    }
-    static void operator delete(void*, void*) noexcept {}
-
 protected:
     explicit Node(std::uint64_t sequence);
     Node() : Node(++detail::next_sequence) {}
@@ -163,12 +166,11 @@ private:
     Edge* edges_ = nullptr;
     std::uint64_t sequence_;
     std::atomic<detail::NodeHooks*> hooks_{nullptr};
-    std::atomic<detail::GraphTask*> task_{
-        nullptr}; // the backward pass whose state for this Node has index slot_
-    std::uint32_t slot_ = 0;
-    bool accumulates_ = false;
+    std::atomic<detail::GraphTask*> task_{nullptr}; // the backward pass that state_ belongs to
+    std::atomic<void const*> owner_{nullptr};       // owner of the NodeLock
     std::uint32_t outputs_ = 1;
-    std::atomic<void const*> owner_{nullptr}; // owner of the NodeLock
+    mutable detail::PassState state_{};
+    bool accumulates_ = false;
 };
 
 namespace detail {

@@ -86,10 +86,9 @@ struct PassVariables {
     }
 };
 
-/// run_backward() on the stack of a new thread with the thread-local variables of this one.
-/// Rethrows what it throws.
-[[gnu::cold]] XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, Captures captures,
-    bool keep_graph, bool create_graph, std::uint64_t oldest) {
+/// Runs a pass on the stack of a new thread with the thread-local variables of this one. Rethrows
+/// what it throws.
+template <class Pass> [[gnu::cold, gnu::noinline]] void run_on_fresh_stack(Pass pass) {
     PassVariables variables;
     auto const others = ThreadState::addresses();
     std::exception_ptr thrown;
@@ -99,7 +98,7 @@ struct PassVariables {
         ThreadState::swap_with(others);
         auto const depth = std::exchange(pass_depth, 0);
         try {
-            run_backward(roots, captures, keep_graph, create_graph, oldest);
+            pass();
         } catch (...) { thrown = std::current_exception(); }
         pass_depth = depth;
         ThreadState::swap_with(others);
@@ -117,7 +116,8 @@ struct PassVariables {
 XGRAD_FUNCTION void run_backward(std::span<Root> roots, Captures captures, bool keep_graph,
     bool create_graph, std::uint64_t oldest) {
     if (pass_depth == passes_per_stack)
-        return run_on_fresh_stack(roots, captures, keep_graph, create_graph, oldest);
+        return run_on_fresh_stack(
+            [=] { run_backward(roots, captures, keep_graph, create_graph, oldest); });
     GraphTask task(captures, keep_graph, oldest);
     try {
         {

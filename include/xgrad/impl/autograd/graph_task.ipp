@@ -1,8 +1,7 @@
 // GraphTask: one backward pass, over any graph. Its data structures:
-// - states_: the state of each Node: how many gradients are pending, and where those that arrived
-//   are.
-// - Node::task_ and slot_: the index of a Node in states_, without a lookup. Where two passes meet
-//   in a Node (threads, or backward inside backward), the second one uses a hash table instead.
+// - nodes_, and Node::state_: how many gradients are pending, and where those that arrived are.
+// Where
+//   two passes meet in a Node (threads, or one inside the other), the second has a hash table.
 // - arrived_: the gradients that arrived, an element for each output of each Node.
 // - ready_: a heap of Nodes without pending gradients, ordered by sequence number.
 //
@@ -42,8 +41,9 @@ public:
     GraphTask(GraphTask const&) = delete;
     GraphTask& operator=(GraphTask const&) = delete;
     XGRAD_INLINE ~GraphTask() {
-        for (auto const& state : states_)
-            if (state.claimed) state.node->task_.store(nullptr, std::memory_order_release);
+        for (Node* const node : nodes_)
+            if (node->task_.load(std::memory_order_relaxed) == this)
+                node->task_.store(nullptr, std::memory_order_release);
         current_pass = outer_;
         --pass_depth;
         if (extras) [[unlikely]]
@@ -64,7 +64,7 @@ public:
         } const arrived{*this};
         arrived_ = reinterpret_cast<AnyTensor*>(undefined.data());
         for (auto& root : roots) root.define();
-        if (roots.size() == 1 && states_[0].is_used()) {
+        if (roots.size() == 1 && find(*roots[0].edge.function)->is_used()) {
             sum_at(roots[0].edge) = std::move(roots[0].gradient);
             evaluate(*roots[0].edge.function);
         } else
@@ -75,8 +75,8 @@ public:
 
     /// True for a Node that this pass runs, or of which it captures a gradient.
     bool reaches(Node const& node) const {
-        auto const index = find(node);
-        return index != none && states_[index].is_used();
+        auto const* const state = find(node);
+        return state && state->is_used();
     }
 
     /// What hooks and functions of the program leave with the pass: HookExtras. Null in most
@@ -91,72 +91,70 @@ public:
 
 private:
     friend void discover_needed(GraphTask&, std::span<Root const>);
-    using Index = std::uint32_t;
-    static constexpr Index none = ~Index{0};
 
-    /// The states of Nodes that another pass has claimed: a hash table of their indices with linear
-    /// probing. Its size is a power of two, and `none` is a free entry.
+    /// The states of Nodes that another pass has claimed: a hash table with linear probing, of
+    /// which at least half is free. Its size is a power of two.
     struct Overflow {
-        CachedVector<Index> table;
+        struct Entry {
+            Node const* node = nullptr;
+            PassState state{};
+        };
+        CachedVector<Entry> table;
         std::size_t count = 0;
+
+        /// The entry of a Node, or the free one where it would be.
+        Entry& at(Node const& node) {
+            auto i = reinterpret_cast<std::uintptr_t>(&node) / 32;
+            while (table[i &= table.size() - 1].node && table[i].node != &node) ++i;
+            return table[i];
+        }
+        PassState& add(Node const& node) {
+            if (2 * ++count > table.size()) {
+                CachedVector<Entry> before(std::max<std::size_t>(2 * table.size(), 16));
+                before.swap(table);
+                for (auto const& entry : before)
+                    if (entry.node) at(*entry.node) = entry;
+            }
+            return (at(node) = {&node, {}}).state;
+        }
         [[gnu::cold]] static void destroy(Overflow* overflow) noexcept { delete overflow; }
     };
 
-    struct NodeState {
-        Node* node;
-        Index slot;                // index of its first gradient in arrived_
-        std::uint32_t pending = 1; // gradients that did not arrive yet
-        bool claimed = true;       // Node::slot_ is its index
-        bool captured = false;     // a gradient of its outputs is a capture
-        bool needed = true;        // it runs: it leads to a captured gradient
-
-        bool is_used() const noexcept { return needed || captured; }
-    };
-
-    /// Index of the state of a Node; `none` where it was not entered.
-    XGRAD_INLINE Index find(Node const& node) const {
+    /// The state of a Node; null where it was not entered.
+    XGRAD_INLINE PassState* find(Node const& node) const {
         if (node.task_.load(std::memory_order_relaxed) == this) [[likely]]
-            return node.slot_;
-        return overflow_ ? overflow_->table[overflow_entry(node)] : none;
+            return &node.state_;
+        return overflow_ ? find_overflow(node) : nullptr;
     }
-    /// The entry of a Node in the hash table, or the free one where it would be.
-    [[gnu::cold]] std::size_t overflow_entry(Node const& node) const {
-        auto const& table = overflow_->table;
-        auto at = reinterpret_cast<std::uintptr_t>(&node) / 32;
-        for (;; ++at)
-            if (auto const i = table[at &= table.size() - 1]; i == none || states_[i].node == &node)
-                return at;
+    [[gnu::cold]] PassState* find_overflow(Node const& node) const {
+        auto& entry = overflow_->at(node);
+        return entry.node ? &entry.state : nullptr;
     }
 
-    /// Counts an edge to a Node. Returns the index of its state, and whether it is new.
-    XGRAD_INLINE std::pair<Index, bool> enter(Node& node) {
-        if (auto const known = find(node); known != none) {
-            ++states_[known].pending;
-            return {known, false};
-        }
-        auto const index = static_cast<Index>(states_.size());
-        auto& state = states_.emplace_back(&node, output_count_);
+    /// Counts an edge to a Node. Returns its state, and whether it is new.
+    XGRAD_INLINE std::pair<PassState*, bool> enter(Node& node) {
+        PassState* state = &node.state_;
         GraphTask* owner = node.task_.load(std::memory_order_relaxed);
-        if (single_threaded() && !owner) node.task_.store(this, std::memory_order_relaxed);
-        else if (!owner) node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
-        if (!owner) [[likely]]
-            node.slot_ = index;
-        else {
-            state.claimed = false;
-            add_to_overflow(index);
-        }
+        if (owner == this) return ++state->pending, std::pair(state, false);
+        if (!owner && !overflow_ && single_threaded()) [[likely]] {
+            nodes_.emplace_back(&node);
+            node.task_.store(this, std::memory_order_relaxed);
+        } else if (bool is_new = true; (state = enter_shared(node, is_new)), !is_new)
+            return {state, false};
+        *state = {output_count_};
         output_count_ += node.num_outputs();
-        if (node.edge_count_ > max_edges_) max_edges_ = node.edge_count_;
-        return {index, true};
+        max_edges_ = std::max(max_edges_, node.edge_count_);
+        return {state, true};
     }
-    /// Adds a state to the hash table, of which half is free.
-    [[gnu::cold]] void add_to_overflow(Index index) {
+    /// enter() of a Node that another pass may have claimed.
+    XGRAD_NOINLINE PassState* enter_shared(Node& node, bool& is_new) {
+        if (auto* const known = find(node)) return is_new = false, ++known->pending, known;
+        nodes_.emplace_back(&node);
+        GraphTask* owner = nullptr;
+        if (node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel))
+            return &node.state_;
         if (!overflow_) overflow_ = new Overflow;
-        auto& table = overflow_->table;
-        bool const grows = 2 * ++overflow_->count > table.size();
-        if (grows) table = CachedVector<Index>(std::max<std::size_t>(2 * table.size(), 16), none);
-        for (Index i = grows ? 0 : index; i <= index; ++i)
-            if (!states_[i].claimed) table[overflow_entry(*states_[i].node)] = i;
+        return &overflow_->add(node);
     }
 
     std::span<Edge const> edges_of(Node const& node) const {
@@ -164,12 +162,12 @@ private:
     }
     XGRAD_INLINE void discover(std::span<Root const> roots) {
         for (auto const& root : roots) enter(*root.edge.function);
-        for (std::size_t i = 0; i < states_.size(); ++i)
-            for (auto const& edge : edges_of(*states_[i].node))
+        for (std::size_t i = 0; i < nodes_.size(); ++i)
+            for (auto const& edge : edges_of(*nodes_[i]))
                 if (edge) enter(*edge.function);
     }
     void evaluate(Node& node) {
-        auto const& state = states_[find(node)];
+        auto const& state = *find(node);
         std::span const gradients(arrived_ + state.slot, node.num_outputs());
         auto const edges = node.next_edges();
         std::span const results(arrived_ + output_count_, edges.size());
@@ -200,7 +198,7 @@ private:
                 result[i] = std::move(*sum);
     }
     AnyTensor& sum_at(Edge const& edge) {
-        return arrived_[states_[find(*edge.function)].slot + edge.input_nr];
+        return arrived_[find(*edge.function)->slot + edge.input_nr];
     }
 
     /// Adds gradients to those that arrived at the ends of their edges. After the last one a Node
@@ -210,7 +208,7 @@ private:
             AnyTensor arriving(std::move(*gradient++));
             if (!edge) continue;
             Node& to = *edge.function;
-            auto& state = states_[find(to)];
+            auto& state = *find(to);
             if (!state.is_used()) continue;
             auto& sum = arrived_[state.slot + edge.input_nr];
             add_gradient(sum, std::move(arriving));
@@ -248,7 +246,7 @@ private:
     }
 
     GraphTask* const outer_ = current_pass;
-    InlineVector<NodeState, 8> states_;
+    InlineVector<Node*, 8> nodes_;
     Overflow* overflow_ = nullptr; // in most passes
     AnyTensor* arrived_ = nullptr;
     std::uint32_t output_count_ = 0; // elements of arrived_
@@ -262,38 +260,34 @@ private:
 /// discover() for captures: also finds the Nodes that lead to a captured gradient. Depth-first:
 /// when a Node is left, all Nodes behind it are known.
 XGRAD_FUNCTION void discover_needed(GraphTask& task, std::span<Root const> roots) {
-    auto& states = task.states_;
     struct Visit {
-        std::uint32_t index;
+        Node* node;
         std::size_t next = 0;
     };
     CachedVector<Visit> path;
     auto const visit = [&](Node& node) {
-        auto const [index, is_new] = task.enter(node);
-        auto& state = states[index];
-        if (!is_new) return state.is_used();
-        state.needed = false;
+        auto const [state, is_new] = task.enter(node);
+        if (!is_new) return state->is_used();
+        state->needed = false;
         for (auto const& capture : task.captures_.all)
             if (capture.edge.function.get() == &node) {
-                state.captured = true;
-                state.needed |= capture.also_run;
+                state->captured = true;
+                state->needed |= capture.also_run;
             }
-        path.push_back({index});
-        return state.is_used();
+        path.push_back({&node});
+        return false; // not known before it is left
     };
     for (auto const& root : roots) {
         visit(*root.edge.function);
         while (!path.empty()) {
-            auto& [index, next] = path.back();
-            auto const here = index;
-            auto const edges = task.edges_of(*states[here].node);
+            auto& [here, next] = path.back();
+            auto const edges = task.edges_of(*here);
+            bool used = false;
             if (next == edges.size()) {
+                used = task.find(*here)->is_used();
                 path.pop_back();
-                if (!path.empty()) states[path.back().index].needed |= states[here].is_used();
-            } else if (auto const& edge = edges[next++]) {
-                bool const used = visit(*edge.function);
-                states[here].needed |= used;
-            }
+            } else if (auto const& edge = edges[next++]) used = visit(*edge.function);
+            if (!path.empty()) task.find(*path.back().node)->needed |= used;
         }
     }
 }

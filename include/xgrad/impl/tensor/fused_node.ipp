@@ -21,7 +21,7 @@ XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const
 
 XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool& bare)
-    : plan_(*in.plan), is_plain_(in.are_plain), space_(in.space()), count_(in.count()) {
+    : is_plain_(in.are_plain), plan_(*in.plan), space_(in.space()), count_(in.count()) {
     auto const& plan = plan_;
     plan.table.copy_expression(part<std::byte>(plan.expression_at), expression);
     auto* const saved = this->saved();
@@ -187,11 +187,12 @@ XGRAD_FUNCTION void FusedNode::apply_sum(AnyTensor const& gradient, std::span<An
                 run(nullptr, nullptr, {early(), plan_.edges}, nullptr, zeros.data);
             }
             has_early_ = false;
+            bool const scales = factor != 1;
             for (std::size_t i = 0; i < plan_.edges; ++i) {
                 results[i] = std::move(early()[i]);
                 auto& made = *results[i].handle();
                 made.inference = inference_mode; // as if computed now
-                if (factor != 1) made.type->multiply_in_place(results[i], factor);
+                if (scales) made.type->multiply_in_place(results[i], factor);
             }
             return;
         }
