@@ -92,7 +92,7 @@ struct WeakCell {
     static void destroy(WeakCell* cell) noexcept { delete cell; }
 };
 
-struct TensorImpl {
+struct TensorImpl : Cached {
     RefCount refs{1};
     bool requires_grad = false; // of a leaf; a tensor with a grad_fn requires one anyway
     bool retains_grad = false;

@@ -55,14 +55,9 @@ public:
 
     /// The largest number of bytes of a storage that shares its block with an object.
     static constexpr std::size_t max_shared_bytes = 128;
-    /// Allocates a block for an object of `before` bytes and a storage behind it; make_behind()
-    /// then constructs the storage.
-    [[gnu::always_inline]] static void* allocate_shared(std::size_t before, std::size_t bytes) {
-        if constexpr (cache_blocks) return allocate(SizeClass::of(shared_bytes(before, bytes)));
-        else return system_allocate(shared_bytes(before, bytes));
-    }
-    static void deallocate_shared(void* block, std::size_t before, std::size_t bytes) noexcept {
-        deallocate(block, shared_bytes(before, bytes));
+    /// Bytes of a storage behind an object in one block. make_behind() constructs it.
+    static constexpr std::size_t shared_bytes(std::size_t bytes) noexcept {
+        return sizeof(Seam) + header + bytes;
     }
     static Ref<Storage> make_behind(void* object, std::size_t before, std::size_t bytes) noexcept;
     /// The storage behind an object of `before` bytes.
@@ -100,9 +95,6 @@ private:
     }
     static void destroy_external(Storage* s) noexcept;
     Seam* seam() noexcept { return reinterpret_cast<Seam*>(this) - 1; }
-    static constexpr std::size_t shared_bytes(std::size_t before, std::size_t bytes) noexcept {
-        return before + sizeof(Seam) + header + bytes;
-    }
     /// Large data is aligned to a cache line; small data follows the header.
     static constexpr std::size_t header_for(std::size_t bytes) noexcept {
         static_assert(sizeof(Storage) <= header);
@@ -151,17 +143,21 @@ struct AnyArray {
         1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     /// Allocates memory in whole batches. It initialises the padding only.
     [[gnu::always_inline]] void allocate(std::size_t bytes, std::size_t batch) {
-        set_storage(Storage::make(Storage::padded(bytes, batch)), bytes);
+        auto const all = Storage::padded(bytes, batch);
+        auto made = Storage::make(all);
+        auto* const first = made->data();
+        set_storage(std::move(made), first, bytes, all);
     }
-    [[gnu::always_inline]] void set_storage(Ref<Storage> s, std::size_t bytes) noexcept {
-        storage = std::move(s);
-        data = storage->data();
+    /// Sets the storage of an array without memory, and its first element.
+    [[gnu::always_inline]] void set_storage(
+        Ref<Storage> s, std::byte* first, std::size_t bytes, std::size_t all) noexcept {
+        ::new (&storage) Ref<Storage>(std::move(s));
+        data = first;
         padded = true;
-        if (std::size_t const all = storage->bytes(); all != bytes) {
-            constexpr std::size_t batch = Storage::batch_bytes(false);
-            std::memcpy(data + all - batch, padding, batch);
-            if (all - bytes > batch) std::memcpy(data + all - 2 * batch, padding, batch);
-        }
+        if (all == bytes) return;
+        std::memcpy(first + all - sizeof padding, padding, sizeof padding);
+        if (all - bytes > sizeof padding)
+            std::memcpy(first + all - 2 * sizeof padding, padding, sizeof padding);
     }
 
     bool defined() const noexcept { return static_cast<bool>(storage); }

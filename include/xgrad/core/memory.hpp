@@ -46,7 +46,7 @@ struct SizeClass {
     }
     static constexpr SizeClass of(std::size_t bytes) noexcept {
         if (bytes <= even * 32) {
-            std::size_t const i = bytes == 0 ? 0 : (bytes - 1) / 32;
+            std::size_t const i = (bytes - (bytes != 0)) / 32;
             return {i, (i + 1) * 32};
         }
         auto const exponent = 8 * sizeof(std::size_t) - 1 -

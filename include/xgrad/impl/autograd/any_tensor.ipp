@@ -28,8 +28,7 @@ XGRAD_FUNCTION std::unique_lock<std::mutex> ViewInfo::lock() {
 }
 
 XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(TypeInfo const& t, AnyArray&& a) {
-    return Ref<TensorImpl>::adopt(
-        ::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
+    return Ref<TensorImpl>::adopt(new TensorImpl(t, std::move(a)));
 }
 
 template <class L>
@@ -37,19 +36,22 @@ XGRAD_INLINE Ref<TensorImpl> TensorImpl::make_laid_out(
     TypeInfo const& t, std::size_t numel, L const& layout, bool own_block) {
     std::size_t const elements = numel * t.size, bytes = Storage::padded(elements, t.batch);
     if (own_block || bytes > Storage::max_shared_bytes) {
-        auto made = make(t, AnyArray(layout));
+        auto made = Ref<TensorImpl>::adopt(new TensorImpl(t, layout));
         made->array.allocate(elements, t.batch);
         return made;
     }
-    void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);
+    std::size_t const size = sizeof(TensorImpl) + Storage::shared_bytes(bytes);
+    void* const block = Cached::operator new(size);
     TensorImpl* made;
     try {
         made = ::new (block) TensorImpl(t, layout);
     } catch (...) {
-        Storage::deallocate_shared(block, sizeof(TensorImpl), bytes);
+        Cached::operator delete(block, size);
         throw;
     }
-    made->array.set_storage(Storage::make_behind(block, sizeof(TensorImpl), bytes), elements);
+    auto* const behind = reinterpret_cast<std::byte*>(Storage::behind(block, sizeof(TensorImpl)));
+    made->array.set_storage(Storage::make_behind(block, sizeof(TensorImpl), bytes),
+        behind + Storage::header, elements, bytes);
     made->shares_block = true;
     return Ref<TensorImpl>::adopt(made);
 }

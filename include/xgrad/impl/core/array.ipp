@@ -68,7 +68,8 @@ XGRAD_FUNCTION void Storage::release_block(Storage* s) noexcept {
 
 XGRAD_FUNCTION void Storage::free_block() noexcept {
     auto* const seam = this->seam();
-    deallocate_shared(reinterpret_cast<std::byte*>(seam) - seam->before, seam->before, bytes());
+    deallocate(
+        reinterpret_cast<std::byte*>(seam) - seam->before, seam->before + shared_bytes(bytes()));
 }
 
 XGRAD_FUNCTION std::byte* Storage::data() noexcept {
