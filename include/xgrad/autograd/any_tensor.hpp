@@ -46,7 +46,6 @@ struct TypeInfo {
     void (*multiply_in_place)(AnyTensor const& t, double factor); // unrecorded
     void (*scatter_add)(AnyArray const& to,
         AnyArray const& more); // to += more, also where elements of `to` overlap
-    std::size_t batch = Storage::batch_bytes(xgrad::is_complex(dtype));
     char const* library = &library_identity<XGRAD_VERSION>;
     void copy_elements(AnyArray const& to, AnyArray const& from) const {
         detail::copy_elements(to, from, size);

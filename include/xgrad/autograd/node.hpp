@@ -151,8 +151,8 @@ protected:
         edge_count_ = static_cast<std::uint32_t>(count);
     }
     void set_num_outputs(std::uint32_t n) noexcept { outputs_ = n; }
-    /// apply() adds to results that are defined: contiguous sums, referenced only there.
-    void set_accumulates(bool on) noexcept { accumulates_ = on; }
+    /// apply() adds to results that are defined: contiguous sums, referenced only there, padded so.
+    void set_accumulates(std::uint8_t padded_to) noexcept { accumulates_ = padded_to; }
 
 private:
     friend class detail::GraphTask;
@@ -170,7 +170,8 @@ private:
     std::atomic<void const*> owner_{nullptr};       // owner of the NodeLock
     std::uint32_t outputs_ = 1;
     mutable detail::PassState state_{};
-    bool accumulates_ = false;
+    static constexpr std::uint8_t never = 255;
+    std::uint8_t accumulates_ = never;
 };
 
 namespace detail {

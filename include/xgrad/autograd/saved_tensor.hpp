@@ -24,8 +24,8 @@ public:
     SavedTensor() noexcept = default;
     /// Saves a contiguous array bare, without the rest of its tensor: see complete().
     explicit SavedTensor(detail::AnyArray const& a, std::uint32_t output_nr = operand_nr) noexcept
-        : storage_(a.storage), data_(a.data), version_(storage_->version()), padded_(a.padded),
-          output_nr_(output_nr & operand_nr) {}
+        : storage_(a.storage), data_(a.data), version_(storage_->version()),
+          padded_to_(a.padded_to), output_nr_(output_nr & operand_nr) {}
 
     /// Saves an operand of a Node. A leaf that requires a gradient is saved itself. Of any other
     /// tensor a snapshot is saved, so that a later in-place change of its grad_fn has no effect
@@ -71,7 +71,7 @@ public:
     std::byte* bare() const noexcept { return storage_ ? data_ : nullptr; }
     /// array(), also of a bare array, whose shape and number of elements are given.
     detail::ArraySpan span(Shape const& shape, std::size_t numel) const {
-        return storage_ ? detail::ArraySpan(data_, numel, shape, padded_) : array();
+        return storage_ ? detail::ArraySpan(data_, numel, shape, padded_to_) : array();
     }
     void close() noexcept {
         if (is_packed()) rest_->packed->open = {};
@@ -91,7 +91,7 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t operand_nr = ~std::uint32_t{0} >> 1;
+    static constexpr std::uint32_t operand_nr = ~std::uint32_t{0} >> 8;
 
     SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant);
 
@@ -117,8 +117,8 @@ private:
     std::byte* data_ = nullptr;            // likewise
     detail::Owner<Rest> rest_;
     std::uint32_t version_ = 0;
-    std::uint32_t padded_ : 1 = false; // of a bare array
-    std::uint32_t output_nr_ : 31 = operand_nr;
+    std::uint32_t padded_to_ : 8 = 0; // of a bare array
+    std::uint32_t output_nr_ : 24 = operand_nr;
 };
 
 /// Reads a saved tensor of a Node, or sets its pack and unpack hooks. It keeps the Node alive.

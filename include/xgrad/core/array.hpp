@@ -16,6 +16,7 @@
 #include <xgrad/core/scalar.hpp>
 #include <xgrad/core/shape.hpp>
 #include <xgrad/core/transposed.hpp>
+#include <xgrad/core/vector.hpp>
 
 namespace xgrad::detail {
 
@@ -26,13 +27,12 @@ namespace xgrad::detail {
 class Storage {
 public:
     static constexpr std::size_t header = 16;
-    /// Bytes of the widest batch with which a kernel reads and writes arrays. A constant: files for
-    /// several instruction sets may share arrays.
-    static constexpr std::size_t batch_bytes(bool is_complex) noexcept {
-        return is_complex ? 128 : 64;
-    }
-    static constexpr std::size_t padded(std::size_t bytes, std::size_t batch) noexcept {
-        return (bytes + batch - 1) & ~(batch - 1);
+    /// Bytes of a batch of real numbers: what this build's kernels read and write at once.
+    static constexpr std::uint8_t batch = kernel::register_bytes ? kernel::register_bytes : 1;
+    /// Bytes of elements that end in a whole batch; one of complex numbers is two registers.
+    static constexpr std::size_t padded(std::size_t bytes, bool is_complex) noexcept {
+        std::size_t const rest = (std::size_t{batch} << is_complex) - 1;
+        return (bytes + rest) & ~rest;
     }
 
     static Ref<Storage> make(std::size_t bytes);
@@ -113,8 +113,9 @@ struct AnyArray {
     Shape shape;
     Strides strides;        // in elements
     bool contiguous = true; // row-major without gaps
-    /// The array ends in a whole batch, of which only it uses the rest: kernels read and write it.
-    bool padded = false;
+    /// The array ends in a whole batch, of which only it uses the rest: kernels of registers of so
+    /// many bytes read and write it. The files of a program may have several instruction sets.
+    std::uint8_t padded_to = 0;
 
     AnyArray() = default;
     [[gnu::noinline]] AnyArray(AnyArray const&) = default;
@@ -135,15 +136,15 @@ struct AnyArray {
     }
     /// Allocates uninitialised memory for elements of `element` bytes.
     AnyArray(Shape const& s, std::size_t element) : AnyArray(s) {
-        allocate(numel * element, Storage::batch_bytes(element >= 8));
+        allocate(numel * element, element >= 8);
     }
 
     /// What padding is at first: positive numbers of any precision, for which no operation is slow.
     alignas(64) static constexpr float padding[16] = {
         1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     /// Allocates memory in whole batches. It initialises the padding only.
-    [[gnu::always_inline]] void allocate(std::size_t bytes, std::size_t batch) {
-        auto const all = Storage::padded(bytes, batch);
+    [[gnu::always_inline]] void allocate(std::size_t bytes, bool is_complex) {
+        auto const all = Storage::padded(bytes, is_complex);
         auto made = Storage::make(all);
         auto* const first = made->data();
         set_storage(std::move(made), first, bytes, all);
@@ -151,13 +152,13 @@ struct AnyArray {
     /// Sets the storage of an array without memory, and its first element.
     [[gnu::always_inline]] void set_storage(
         Ref<Storage> s, std::byte* first, std::size_t bytes, std::size_t all) noexcept {
+        constexpr std::size_t batch = Storage::batch;
         ::new (&storage) Ref<Storage>(std::move(s));
         data = first;
-        padded = true;
+        padded_to = batch;
         if (all == bytes) return;
-        std::memcpy(first + all - sizeof padding, padding, sizeof padding);
-        if (all - bytes > sizeof padding)
-            std::memcpy(first + all - 2 * sizeof padding, padding, sizeof padding);
+        std::memcpy(first + all - batch, padding, batch);
+        if (all - bytes > batch) std::memcpy(first + all - 2 * batch, padding, batch);
     }
 
     bool defined() const noexcept { return static_cast<bool>(storage); }
@@ -169,6 +170,12 @@ struct AnyArray {
     }
     /// Makes this array another view of the same storage, which starts `bytes` after this one.
     void set_view(Shape s, Strides st, std::ptrdiff_t bytes = 0);
+
+    /// This array is a view of elements of `whole`, of their type: it has the padding where it has
+    /// all.
+    void keep_padding(AnyArray const& whole) noexcept {
+        if (contiguous && data == whole.data && numel == whole.numel) padded_to = whole.padded_to;
+    }
 
     /// copy_elements() of arrays with gaps. All of these descend from set_view(), which sets it, so
     /// that only programs with views contain it.
@@ -194,9 +201,8 @@ template <Scalar T> struct Array : AnyArray {
         Array out;
         out.storage = storage;
         out.data = data;
-        out.numel = numel;
-        out.padded = padded;
         out.set_view(std::move(s), std::move(st), offset * static_cast<std::ptrdiff_t>(sizeof(T)));
+        out.keep_padding(*this);
         return out;
     }
 };
@@ -207,15 +213,15 @@ struct ArraySpan {
     std::size_t numel;
     Shape const* shape;
     Strides const* strides; // in elements; null: row-major without gaps
-    bool padded;            // see AnyArray
+    std::uint8_t padded_to; // see AnyArray
 
     ArraySpan() = default;
     ArraySpan(AnyArray const& a) noexcept
         : data(a.data), numel(a.numel), shape(&a.shape),
-          strides(a.contiguous ? nullptr : &a.strides), padded(a.padded) {}
+          strides(a.contiguous ? nullptr : &a.strides), padded_to(a.padded_to) {}
     /// A row-major array.
-    ArraySpan(std::byte* first, std::size_t n, Shape const& s, bool is_padded) noexcept
-        : data(first), numel(n), shape(&s), strides(nullptr), padded(is_padded) {}
+    ArraySpan(std::byte* first, std::size_t n, Shape const& s, std::uint8_t padding) noexcept
+        : data(first), numel(n), shape(&s), strides(nullptr), padded_to(padding) {}
 };
 
 template <class T> Array<T> const& as(AnyArray const& a) noexcept {

@@ -73,11 +73,12 @@ struct KernelTable {
     ElementType const* result;         // as other passes read it
     // Call them by KernelCall. The last two are null where the result has no gradient.
     Kernel value, gradient, tangent;
-    std::size_t lanes;  // of a batch, a power of two
-    bool is_identity;   // one tensor and no operation
-    bool in_place;      // a kernel can read the elements of all operands where they are
-    bool is_expensive;  // its time is that of computing, whatever the memory does
-    bool calls_numbers; // of elements only: what the program calls may throw for others
+    std::size_t lanes;           // of a batch, a power of two
+    std::uint8_t register_bytes; // of a batch of real numbers
+    bool is_identity;            // one tensor and no operation
+    bool in_place;               // a kernel can read the elements of all operands where they are
+    bool is_expensive;           // its time is that of computing, whatever the memory does
+    bool calls_numbers;          // of elements only: what the program calls may throw for others
     OperandMask differentiable;
 };
 
@@ -111,8 +112,8 @@ template <class F> struct KernelTableOf {
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), Elements::table,
         &element_type<Y>, &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
         gradient_kernel<Pass::gradient>(), gradient_kernel<Pass::tangent>(), simd::Batch<P>::width,
-        !has_operation<F>, Elements::in_place, is_expensive<F>, calls_numbers<F>,
-        Elements::differentiable};
+        simd::Batch<P>::width * sizeof(P), !has_operation<F>, Elements::in_place, is_expensive<F>,
+        calls_numbers<F>, Elements::differentiable};
 };
 
 /// The kernel of a sum and its gradients; only expressions that are summed have one.

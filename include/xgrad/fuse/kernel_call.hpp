@@ -35,7 +35,7 @@ public:
     /// smaller than the index space; sums are multiplied by a factor.
     XGRAD_INLINE void bind(std::size_t k, ArraySpan a, double factor = 1) {
         at_[k] = a.data;
-        if (a.numel != plain_ || a.strides || !(a.padded || is_whole_)) [[unlikely]]
+        if (a.numel != plain_ || a.strides || a.padded_to < padding_) [[unlikely]]
             bind_other(k, a, factor);
     }
     /// `are_plain`: the caller knows that all of them are.
@@ -98,7 +98,7 @@ private:
     }
     /// True where the kernel may compute with padding. What a program traps comes from its
     /// elements.
-    bool may_pad() const { return is_whole_ || !(kernels_.calls_numbers || traps_exceptions()); }
+    bool may_pad() const { return !padding_ || !(kernels_.calls_numbers || traps_exceptions()); }
     /// Calls the kernel on a block, whose arguments end in whole batches where it is `padded`.
     double run_kernel(KernelBlock& block, bool padded) const {
         if (padded) [[likely]]
@@ -118,7 +118,7 @@ private:
     KernelBlock block_;
     std::size_t const arguments_; // of this pass
     std::size_t const plain_; // elements of a plain array; no array has so many where none is plain
-    bool const is_whole_;     // the index space is whole batches
+    std::uint8_t const padding_; // of a plain array: see AnyArray; 0 for whole batches
     std::size_t other_count_ = 0;
     void* at_[max_arguments]; // plain arguments
     Other others_[max_arguments];

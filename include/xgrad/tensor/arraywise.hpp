@@ -58,7 +58,7 @@ public:
     ArraywiseNode(Op const& op, AnyTensor const& result, AnyTensor const* const* x)
         : ArraywiseRecordOf<count>(table), op_(op) {
         this->connect(result, x);
-        this->set_accumulates(is_part || picks);
+        if (is_part || picks) this->set_accumulates(0);
     }
 
 private:

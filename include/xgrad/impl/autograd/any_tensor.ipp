@@ -34,10 +34,11 @@ XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(TypeInfo const& t, AnyArray&& a)
 template <class L>
 XGRAD_INLINE Ref<TensorImpl> TensorImpl::make_laid_out(
     TypeInfo const& t, std::size_t numel, L const& layout, bool own_block) {
-    std::size_t const elements = numel * t.size, bytes = Storage::padded(elements, t.batch);
+    bool const is_complex = xgrad::is_complex(t.dtype);
+    std::size_t const elements = numel * t.size, bytes = Storage::padded(elements, is_complex);
     if (own_block || bytes > Storage::max_shared_bytes) {
         auto made = Ref<TensorImpl>::adopt(new TensorImpl(t, layout));
-        made->array.allocate(elements, t.batch);
+        made->array.allocate(elements, is_complex);
         return made;
     }
     std::size_t const size = sizeof(TensorImpl) + Storage::shared_bytes(bytes);

@@ -133,23 +133,19 @@ private:
 
     /// Counts an edge to a Node. Returns its state, and whether it is new.
     XGRAD_INLINE std::pair<PassState*, bool> enter(Node& node) {
+        if (auto* const known = find(node)) return ++known->pending, std::pair(known, false);
+        nodes_.emplace_back(&node);
         PassState* state = &node.state_;
-        GraphTask* owner = node.task_.load(std::memory_order_relaxed);
-        if (owner == this) return ++state->pending, std::pair(state, false);
-        if (!owner && !overflow_ && single_threaded()) [[likely]] {
-            nodes_.emplace_back(&node);
+        if (single_threaded() && !node.task_.load(std::memory_order_relaxed)) [[likely]]
             node.task_.store(this, std::memory_order_relaxed);
-        } else if (bool is_new = true; (state = enter_shared(node, is_new)), !is_new)
-            return {state, false};
+        else state = claim(node);
         *state = {output_count_};
         output_count_ += node.num_outputs();
         max_edges_ = std::max(max_edges_, node.edge_count_);
         return {state, true};
     }
-    /// enter() of a Node that another pass may have claimed.
-    XGRAD_NOINLINE PassState* enter_shared(Node& node, bool& is_new) {
-        if (auto* const known = find(node)) return is_new = false, ++known->pending, known;
-        nodes_.emplace_back(&node);
+    /// Claims a Node, unless another pass has; returns where its state is.
+    XGRAD_NOINLINE PassState* claim(Node& node) {
         GraphTask* owner = nullptr;
         if (node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel))
             return &node.state_;
@@ -182,7 +178,7 @@ private:
             run_observed_node(node, gradients, results, keep_graph_);
         else if (state.needed) {
             NodeLock const lock(node);
-            if (node.accumulates_ && !grad_mode) take_sums(edges, results.data());
+            if (node.accumulates_ != Node::never && !grad_mode) take_sums(node, results.data());
             node.apply(gradients, results);
             if (!keep_graph_) node.release_saved();
         }
@@ -191,10 +187,12 @@ private:
     }
     /// Gives a Node the partial sums of its inputs, to which it adds. That saves a buffer and an
     /// addition for each.
-    void take_sums(std::span<Edge const> edges, AnyTensor* result) {
+    void take_sums(Node const& node, AnyTensor* result) {
+        auto const edges = node.next_edges();
         for (std::size_t i = 0; i < edges.size(); ++i)
             if (AnyTensor* const sum = edges[i] ? &sum_at(edges[i]) : nullptr;
-                sum && sum->defined() && can_be_taken(*sum) && sum->handle()->array.padded)
+                sum && sum->defined() && can_be_taken(*sum) &&
+                sum->handle()->array.padded_to >= node.accumulates_)
                 result[i] = std::move(*sum);
     }
     AnyTensor& sum_at(Edge const& edge) {

@@ -30,7 +30,7 @@ XGRAD_FUNCTION void SavedTensor::complete(
         detail::AnyArray a(shape);
         a.storage = storage_;
         a.data = data_;
-        a.padded = padded_;
+        a.padded_to = padded_to_;
         value = AnyTensor(detail::TensorImpl::make(type, std::move(a)));
         value.impl().grad_fn = edge.function;
         value.impl().output_nr = edge.input_nr;

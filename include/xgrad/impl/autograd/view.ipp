@@ -77,7 +77,7 @@ public:
         std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name)
         : geometry_(std::move(geometry)), map_(map), edge_(std::move(edge)), name_(name) {
         set_edges(&edge_, 1);
-        set_accumulates(map == ViewMap::gather);
+        if (map == ViewMap::gather) set_accumulates(0);
     }
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         if (!gradients[0].defined()) return;

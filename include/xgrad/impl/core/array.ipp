@@ -133,9 +133,9 @@ XGRAD_LAZY_BODY void set_to_zero(AnyArray const& a, std::size_t element) {
 
 XGRAD_FUNCTION void AnyArray::set_view(Shape s, Strides st, std::ptrdiff_t bytes) {
     data += bytes;
+    numel = xgrad::numel(s);
     contiguous = detail::is_row_major(s, st);
-    std::size_t const before = std::exchange(numel, xgrad::numel(s));
-    padded = padded && contiguous && bytes == 0 && numel == before;
+    padded_to = 0; // where its elements have another type, it is a part of them
     shape = std::move(s);
     strides = std::move(st);
     copy_strided.store(&copy_strided_elements, std::memory_order_relaxed);
@@ -156,7 +156,7 @@ XGRAD_FUNCTION bool is_dense(AnyArray const& a) {
 
 XGRAD_FUNCTION AnyArray fresh_like(AnyArray const& a, std::size_t element) {
     AnyArray out = is_dense(a) ? AnyArray(AnyArray::Layout{a}) : AnyArray(a.shape);
-    out.allocate(out.numel * element, Storage::batch_bytes(element >= 8));
+    out.allocate(out.numel * element, element >= 8);
     return out;
 }
 

@@ -24,7 +24,7 @@ XGRAD_FUNCTION KernelCall::KernelCall(KernelTable const& kernels, void const* ex
       plain_(kernels.in_place && (pass == Pass::value || kernels.result->in_place)
                  ? count
                  : ~std::size_t{0}),
-      is_whole_((count & (kernels.lanes - 1)) == 0) {
+      padding_(count & (kernels.lanes - 1) ? kernels.register_bytes : 0) {
     // What is not bound; a pass of values has its result.
     for (std::size_t k = layout.grad_output(); pass != Pass::value && k < arguments_; ++k)
         at_[k] = nullptr;
@@ -33,7 +33,7 @@ XGRAD_FUNCTION KernelCall::KernelCall(KernelTable const& kernels, void const* ex
 XGRAD_FUNCTION void KernelCall::bind_zeros(std::size_t k) {
     static Shape const of_a_number;
     bool const is_plain = block_.n <= zero_elements && plain_ == block_.n;
-    bind(k, {zero_buffer.elements, is_plain ? plain_ : 1, of_a_number, true});
+    bind(k, {zero_buffer.elements, is_plain ? plain_ : 1, of_a_number, kernels_.register_bytes});
 }
 
 /// How the kernel sees the elements of an argument.
@@ -105,7 +105,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
     for (std::size_t k = 0; k < arguments_; ++k) {
         if (!at_[k]) continue;
         auto const& info = type(k);
-        ArraySpan const plain(static_cast<std::byte*>(at_[k]), block_.n, space_, false);
+        ArraySpan const plain(static_cast<std::byte*>(at_[k]), block_.n, space_, 0);
         if (!is_output(k)) loop.add(k, {plain, info.gather, Role::input});
         else {
             bool const adds =

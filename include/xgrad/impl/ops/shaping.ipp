@@ -144,10 +144,9 @@ XGRAD_LAZY_BODY void Window::look(
     }
     out.storage = x.storage;
     out.data = x.data;
-    out.numel = x.numel;
-    out.padded = x.padded;
     out.set_view(
         std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(element));
+    out.keep_padding(x);
 }
 
 } // namespace xgrad

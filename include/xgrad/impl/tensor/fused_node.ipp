@@ -34,7 +34,8 @@ XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const
     if (saves_result() && bare) ::new (saved + plan.slots) SavedTensor(result.handle()->array, 0);
     else if (saves_result()) ::new (saved + plan.slots) SavedTensor;
     set_edges(edges(), plan.edges);
-    set_accumulates(!over && in.are_plain && plan.table.kernels.operand_count <= max_added);
+    if (!over && in.are_plain && plan.table.kernels.operand_count <= max_added)
+        set_accumulates(plan.table.kernels.register_bytes);
     if (!over) return;
     sum_ = ::new (part<std::byte>(plan.sum_at)) SumOver(*over);
     std::uninitialized_value_construct_n(early(), plan.edges);
@@ -218,7 +219,8 @@ XGRAD_INLINE void FusedNode::bind_saved(KernelCall& call, std::byte* zeros) cons
         else {
             auto const& shape = operand_shape(k);
             std::size_t const count = numel(shape);
-            call.bind(k, value ? value->span(shape, count) : ArraySpan(zeros, count, shape, true));
+            call.bind(k,
+                value ? value->span(shape, count) : ArraySpan(zeros, count, shape, Storage::batch));
         }
     }
     if (saves_result())

@@ -98,7 +98,8 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
     bool const records = table.plans && recording();
     auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
     auto const* const expected = latest ? latest->pattern.first.data() : first_;
-    bool ordered = table.kernels.in_place, padded = true, same_shapes = true, is_latest = latest;
+    bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
+    std::uint8_t padded_to = 255;
     OperandMask require = 0;
     for (std::size_t k = 0; k < n; ++k) {
         if (!operands[k]->defined()) [[unlikely]]
@@ -114,15 +115,16 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
             continue;
         }
         ordered &= array->contiguous;
-        padded &= array->padded;
+        padded_to = std::min(padded_to, array->padded_to);
         if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
         if (records &&
             (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
             require |= OperandMask{1} << k;
     }
     same_shape = same_shapes;
-    are_plain =
-        ordered && same_shapes && (padded || (arrays[0]->numel & (table.kernels.lanes - 1)) == 0);
+    are_plain = ordered && same_shapes &&
+                (padded_to >= table.kernels.register_bytes ||
+                    (arrays[0]->numel & (table.kernels.lanes - 1)) == 0);
     if (OperandMask const differentiable = require & table.kernels.differentiable) {
         is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
                     latest->pattern.result_exists == result_exists;
