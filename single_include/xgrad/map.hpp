@@ -458,7 +458,8 @@ struct Map<F, Options, Y(L...)> : Elementwise<Y(L...)> {
     template <std::size_t I> using argument = std::tuple_element_t<I, std::tuple<L...>>;
     static constexpr typename Call::Index all{[](std::size_t) { return true; }};
     static constexpr bool is_transcendental = true; // expensive: a kernel calls it at one place
-    F f;                                            // the function
+    static constexpr bool calls_numbers = !Options::on_batches;
+    F f; // the function
 
     template <class... X> XGRAD_INLINE auto value(X const&... x) const {
         if constexpr ((detail::is_probe<X> || ...))

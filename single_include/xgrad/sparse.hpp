@@ -643,7 +643,7 @@ private:
     void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
     bool is_intact() const noexcept {
         bool intact = true;
-        for (std::size_t i = 0; i < plan_.saved_tensors(); ++i) intact &= saved()[i].is_intact();
+        for (auto const& s : std::span(saved(), plan_.saved_tensors())) intact &= s.is_intact();
         return intact;
     }
     /// Scales the early gradients by grad_output, or broadcasts it.
@@ -659,9 +659,9 @@ private:
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 
-    OperandPlan const& plan_;
     bool const is_plain_;    // all operands are plain: see KernelCall
     bool has_early_ = false; // the gradients of a full sum are there
+    OperandPlan const& plan_;
     OperandMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;

@@ -1379,7 +1379,7 @@ struct SizeClass {
     }
     static constexpr SizeClass of(std::size_t bytes) noexcept {
         if (bytes <= even * 32) {
-            std::size_t const i = bytes == 0 ? 0 : (bytes - 1) / 32;
+            std::size_t const i = (bytes - (bytes != 0)) / 32;
             return {i, (i + 1) * 32};
         }
         auto const exponent = 8 * sizeof(std::size_t) - 1 -
@@ -1825,6 +1825,16 @@ struct NodeHooks;
 struct Origin;
 struct TensorImpl;
 
+/// What a backward pass knows of a Node.
+struct PassState {
+    std::uint32_t slot;        // index of its first gradient among those that arrived
+    std::uint32_t pending = 1; // gradients that did not arrive yet
+    bool captured = false;     // a gradient of its outputs is a capture
+    bool needed = true;        // it runs: it leads to a captured gradient
+
+    bool is_used() const noexcept { return needed || captured; }
+};
+
 inline constexpr std::uint64_t leaf_sequence =
     ~std::uint64_t{0}; // leaves run as soon as they are ready
 inline constinit thread_local std::uint64_t next_sequence = 0;
@@ -1857,7 +1867,7 @@ class SavedTensorHandle;
 
 /// A recorded operation. It computes the gradients of its inputs from the gradients of its outputs.
 /// PyTorch has the same class as torch.autograd.graph.Node.
-class Node {
+class Node : public detail::Cached {
 public:
     Node(Node const&) = delete;
     Node& operator=(Node const&) = delete;
@@ -1912,13 +1922,6 @@ public:
     /// Ends a Node to which no reference is left.
     static void destroy(Node* node) noexcept { node->end(); }
 
-    static void* operator new(std::size_t bytes) { return detail::allocate(bytes); }
-    static void* operator new(std::size_t, void* p) noexcept { return p; }
-    static void operator delete(void* p, std::size_t bytes) noexcept {
-        detail::deallocate(p, bytes);
-    }
-    static void operator delete(void*, void*) noexcept {}
-
 protected:
     explicit Node(std::uint64_t sequence);
     Node() : Node(++detail::next_sequence) {}
@@ -1932,8 +1935,8 @@ protected:
         edge_count_ = static_cast<std::uint32_t>(count);
     }
     void set_num_outputs(std::uint32_t n) noexcept { outputs_ = n; }
-    /// apply() adds to results that are defined: contiguous sums, referenced only there.
-    void set_accumulates(bool on) noexcept { accumulates_ = on; }
+    /// apply() adds to results that are defined: contiguous sums, referenced only there, padded so.
+    void set_accumulates(std::uint8_t padded_to) noexcept { accumulates_ = padded_to; }
 
 private:
     friend class detail::GraphTask;
@@ -1947,12 +1950,12 @@ private:
     Edge* edges_ = nullptr;
     std::uint64_t sequence_;
     std::atomic<detail::NodeHooks*> hooks_{nullptr};
-    std::atomic<detail::GraphTask*> task_{
-        nullptr}; // the backward pass whose state for this Node has index slot_
-    std::uint32_t slot_ = 0;
-    bool accumulates_ = false;
+    std::atomic<detail::GraphTask*> task_{nullptr}; // the backward pass that state_ belongs to
+    std::atomic<void const*> owner_{nullptr};       // owner of the NodeLock
     std::uint32_t outputs_ = 1;
-    std::atomic<void const*> owner_{nullptr}; // owner of the NodeLock
+    mutable detail::PassState state_{};
+    static constexpr std::uint8_t never = 255;
+    std::uint8_t accumulates_ = never;
 };
 
 namespace detail {
@@ -2565,6 +2568,19 @@ Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims);
 #    include <arm_neon.h>
 #endif
 
+namespace xgrad::detail {
+
+/// True where the program traps floating-point exceptions, as feenableexcept() of glibc does.
+inline bool traps_exceptions() noexcept {
+#if defined(__SSE2__)
+    return ~_mm_getcsr() & _MM_MASK_MASK;
+#else
+    return false;
+#endif
+}
+
+} // namespace xgrad::detail
+
 /// Before a function whose vectors are as wide as a register: without it, Clang splits 64-byte
 /// vectors in two for some processors.
 #if defined(__clang__)
@@ -2922,6 +2938,13 @@ namespace xgrad::detail {
 class Storage {
 public:
     static constexpr std::size_t header = 16;
+    /// Bytes of a batch of real numbers: what this build's kernels read and write at once.
+    static constexpr std::uint8_t batch = kernel::register_bytes ? kernel::register_bytes : 1;
+    /// Bytes of elements that end in a whole batch; one of complex numbers is two registers.
+    static constexpr std::size_t padded(std::size_t bytes, bool is_complex) noexcept {
+        std::size_t const rest = (std::size_t{batch} << is_complex) - 1;
+        return (bytes + rest) & ~rest;
+    }
 
     static Ref<Storage> make(std::size_t bytes);
     static void destroy(Storage* s) noexcept;
@@ -2942,15 +2965,10 @@ public:
     bool is_external() const noexcept { return size_ & external; }
 
     /// The largest number of bytes of a storage that shares its block with an object.
-    static constexpr std::size_t max_shared_bytes = 64;
-    /// Allocates a block for an object of `before` bytes and a storage behind it; make_behind()
-    /// then constructs the storage.
-    [[gnu::always_inline]] static void* allocate_shared(std::size_t before, std::size_t bytes) {
-        if constexpr (cache_blocks) return allocate(SizeClass::of(shared_bytes(before, bytes)));
-        else return system_allocate(shared_bytes(before, bytes));
-    }
-    static void deallocate_shared(void* block, std::size_t before, std::size_t bytes) noexcept {
-        deallocate(block, shared_bytes(before, bytes));
+    static constexpr std::size_t max_shared_bytes = 128;
+    /// Bytes of a storage behind an object in one block. make_behind() constructs it.
+    static constexpr std::size_t shared_bytes(std::size_t bytes) noexcept {
+        return sizeof(Seam) + header + bytes;
     }
     static Ref<Storage> make_behind(void* object, std::size_t before, std::size_t bytes) noexcept;
     /// The storage behind an object of `before` bytes.
@@ -2962,6 +2980,7 @@ public:
     void free_block() noexcept;
 
     std::byte* data() noexcept;
+    /// With the padding.
     std::size_t bytes() const noexcept { return size_ >> 2; }
     std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     void bump() noexcept;
@@ -2987,9 +3006,6 @@ private:
     }
     static void destroy_external(Storage* s) noexcept;
     Seam* seam() noexcept { return reinterpret_cast<Seam*>(this) - 1; }
-    static constexpr std::size_t shared_bytes(std::size_t before, std::size_t bytes) noexcept {
-        return before + sizeof(Seam) + header + bytes;
-    }
     /// Large data is aligned to a cache line; small data follows the header.
     static constexpr std::size_t header_for(std::size_t bytes) noexcept {
         static_assert(sizeof(Storage) <= header);
@@ -3008,6 +3024,9 @@ struct AnyArray {
     Shape shape;
     Strides strides;        // in elements
     bool contiguous = true; // row-major without gaps
+    /// The array ends in a whole batch, of which only it uses the rest: kernels of registers of so
+    /// many bytes read and write it. The files of a program may have several instruction sets.
+    std::uint8_t padded_to = 0;
 
     AnyArray() = default;
     [[gnu::noinline]] AnyArray(AnyArray const&) = default;
@@ -3028,12 +3047,29 @@ struct AnyArray {
     }
     /// Allocates uninitialised memory for elements of `element` bytes.
     AnyArray(Shape const& s, std::size_t element) : AnyArray(s) {
-        set_storage(Storage::make(numel * element));
+        allocate(numel * element, element >= 8);
     }
 
-    [[gnu::always_inline]] void set_storage(Ref<Storage> s) noexcept {
-        storage = std::move(s);
-        data = storage->data();
+    /// What padding is at first: positive numbers of any precision, for which no operation is slow.
+    alignas(64) static constexpr float padding[16] = {
+        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    /// Allocates memory in whole batches. It initialises the padding only.
+    [[gnu::always_inline]] void allocate(std::size_t bytes, bool is_complex) {
+        auto const all = Storage::padded(bytes, is_complex);
+        auto made = Storage::make(all);
+        auto* const first = made->data();
+        set_storage(std::move(made), first, bytes, all);
+    }
+    /// Sets the storage of an array without memory, and its first element.
+    [[gnu::always_inline]] void set_storage(
+        Ref<Storage> s, std::byte* first, std::size_t bytes, std::size_t all) noexcept {
+        constexpr std::size_t batch = Storage::batch;
+        ::new (&storage) Ref<Storage>(std::move(s));
+        data = first;
+        padded_to = batch;
+        if (all == bytes) return;
+        std::memcpy(first + all - batch, padding, batch);
+        if (all - bytes > batch) std::memcpy(first + all - 2 * batch, padding, batch);
     }
 
     bool defined() const noexcept { return static_cast<bool>(storage); }
@@ -3045,6 +3081,12 @@ struct AnyArray {
     }
     /// Makes this array another view of the same storage, which starts `bytes` after this one.
     void set_view(Shape s, Strides st, std::ptrdiff_t bytes = 0);
+
+    /// This array is a view of elements of `whole`, of their type: it has the padding where it has
+    /// all.
+    void keep_padding(AnyArray const& whole) noexcept {
+        if (contiguous && data == whole.data && numel == whole.numel) padded_to = whole.padded_to;
+    }
 
     /// copy_elements() of arrays with gaps. All of these descend from set_view(), which sets it, so
     /// that only programs with views contain it.
@@ -3071,6 +3113,7 @@ template <Scalar T> struct Array : AnyArray {
         out.storage = storage;
         out.data = data;
         out.set_view(std::move(s), std::move(st), offset * static_cast<std::ptrdiff_t>(sizeof(T)));
+        out.keep_padding(*this);
         return out;
     }
 };
@@ -3081,13 +3124,15 @@ struct ArraySpan {
     std::size_t numel;
     Shape const* shape;
     Strides const* strides; // in elements; null: row-major without gaps
+    std::uint8_t padded_to; // see AnyArray
 
     ArraySpan() = default;
     ArraySpan(AnyArray const& a) noexcept
         : data(a.data), numel(a.numel), shape(&a.shape),
-          strides(a.contiguous ? nullptr : &a.strides) {}
-    ArraySpan(std::byte* first, std::size_t n, Shape const& s, Strides const* st = nullptr) noexcept
-        : data(first), numel(n), shape(&s), strides(st) {}
+          strides(a.contiguous ? nullptr : &a.strides), padded_to(a.padded_to) {}
+    /// A row-major array.
+    ArraySpan(std::byte* first, std::size_t n, Shape const& s, std::uint8_t padding) noexcept
+        : data(first), numel(n), shape(&s), strides(nullptr), padded_to(padding) {}
 };
 
 template <class T> Array<T> const& as(AnyArray const& a) noexcept {
@@ -3255,7 +3300,7 @@ struct WeakCell {
     static void destroy(WeakCell* cell) noexcept { delete cell; }
 };
 
-struct TensorImpl {
+struct TensorImpl : Cached {
     RefCount refs{1};
     bool requires_grad = false; // of a leaf; a tensor with a grad_fn requires one anyway
     bool retains_grad = false;
@@ -3296,7 +3341,7 @@ private:
 
     template <class L>
     static Ref<TensorImpl> make_laid_out(
-        TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block);
+        TypeInfo const& t, std::size_t numel, L const& layout, bool own_block);
     [[gnu::cold]] void forget() noexcept;
 };
 
@@ -3961,8 +4006,8 @@ public:
     SavedTensor() noexcept = default;
     /// Saves a contiguous array bare, without the rest of its tensor: see complete().
     explicit SavedTensor(detail::AnyArray const& a, std::uint32_t output_nr = operand_nr) noexcept
-        : storage_(a.storage), data_(a.data), version_(storage_->version()), output_nr_(output_nr) {
-    }
+        : storage_(a.storage), data_(a.data), version_(storage_->version()),
+          padded_to_(a.padded_to), output_nr_(output_nr & operand_nr) {}
 
     /// Saves an operand of a Node. A leaf that requires a gradient is saved itself. Of any other
     /// tensor a snapshot is saved, so that a later in-place change of its grad_fn has no effect
@@ -4008,7 +4053,7 @@ public:
     std::byte* bare() const noexcept { return storage_ ? data_ : nullptr; }
     /// array(), also of a bare array, whose shape and number of elements are given.
     detail::ArraySpan span(Shape const& shape, std::size_t numel) const {
-        return storage_ ? detail::ArraySpan(data_, numel, shape) : detail::ArraySpan(array());
+        return storage_ ? detail::ArraySpan(data_, numel, shape, padded_to_) : array();
     }
     void close() noexcept {
         if (is_packed()) rest_->packed->open = {};
@@ -4028,7 +4073,7 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t operand_nr = ~std::uint32_t{0};
+    static constexpr std::uint32_t operand_nr = ~std::uint32_t{0} >> 8;
 
     SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant);
 
@@ -4054,7 +4099,8 @@ private:
     std::byte* data_ = nullptr;            // likewise
     detail::Owner<Rest> rest_;
     std::uint32_t version_ = 0;
-    std::uint32_t output_nr_ = operand_nr;
+    std::uint32_t padded_to_ : 8 = 0; // of a bare array
+    std::uint32_t output_nr_ : 24 = operand_nr;
 };
 
 /// Reads a saved tensor of a Node, or sets its pack and unpack hooks. It keeps the Node alive.
@@ -4862,6 +4908,16 @@ XGRAD_INLINE B<P> each(F f, B<P> x, More... more) {
 }
 
 } // namespace detail
+/// True for the first n lanes.
+template <class P> XGRAD_INLINE Mask<P> first_lanes(std::size_t n) {
+    static constexpr auto lanes = [] {
+        std::array<P, Batch<P>::width> all{};
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<P>(i);
+        return all;
+    }();
+    return Batch<P>::load(lanes.data()) < Batch<P>(static_cast<P>(n));
+}
+
 } // namespace xgrad::simd
 
 namespace xgrad::simd {
@@ -7948,9 +8004,10 @@ private:
 // array to each argument of the kernel, in the order of KernelLayout; run() alone decides how the
 // kernel gets the elements.
 //
-// An argument is plain where its array is contiguous, as large as the index space, and of the type
-// that the kernel computes with: it is one pointer. A pass is one call of the kernel where all
-// arguments are plain and small, or one element, which a buffer repeats, or to which it is reduced.
+// An argument is plain where its array is contiguous, ends in a whole batch, is as large as the
+// index space, and of the type that the kernel computes with: it is one pointer. A pass is one call
+// of the kernel where all arguments are plain and small, or one element, which a buffer repeats, or
+// to which it is reduced.
 // Else it is an NdLoop. An output whose array is smaller than the index space is summed, in double
 // precision as all sums are.
 // Invariant: the arrays, their shapes and their strides stay where they are until run() returns.
@@ -7974,9 +8031,9 @@ private:
 // The kernel: the loop over the batches of a block. Only this header and expr/walk.hpp are compiled
 // for each expression.
 // Data: a KernelBlock says what one call computes. run_block<F, pass>() computes it. A kernel
-// computes whole batches: where n is no multiple of the lanes of a batch, the arguments have
-// capacity for whole batches. Read next: kernel_call.hpp, which brings arrays to a kernel, and
-// nd_loop.hpp, which calls it on blocks. Both are compiled once.
+// computes whole batches: where n is no multiple of the lanes of a batch, the arguments end in a
+// whole batch, whose other lanes have any values. Read next: kernel_call.hpp, which brings arrays
+// to a kernel, and nd_loop.hpp, which calls it on blocks. Both are compiled once.
 
 
 // ======== xgrad/expr/walk.hpp
@@ -8594,6 +8651,12 @@ template <class Op, class... X>
 inline constexpr bool is_expensive<Expression<Op, X...>> =
     is_transcendental<Op> || (is_expensive<X> || ...);
 
+/// True if an expression calls a function of the program number by number.
+template <class X> inline constexpr bool calls_numbers = false;
+template <class Op, class... X>
+inline constexpr bool calls_numbers<Expression<Op, X...>> =
+    requires { requires Op::calls_numbers; } || (calls_numbers<X> || ...);
+
 /// True if all of at least one operand are in `mask`.
 XGRAD_INLINE bool covers(OperandMask mask, OperandMask operands) {
     return operands && (mask & operands) == operands;
@@ -8942,15 +9005,12 @@ template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lane
 /// double.
 inline constexpr std::size_t summed_batches = 32;
 
-/// Adds `sum` to the sum of a block. A block of less than a batch has padding, which is left out.
-template <class P> XGRAD_INLINE void add_lanes(KernelBlock& block, simd::Batch<P> sum) {
-    constexpr std::size_t width = simd::Batch<P>::width;
-    P lanes[width];
-    sum.store(lanes);
-    if (block.n >= width) block.sum += sum_of_lanes<width>(lanes);
-    else
-        for (std::size_t lane = 0; lane < block.n; ++lane)
-            block.sum += static_cast<double>(lanes[lane]);
+/// Adds a batch, of which n lanes are elements, to a sum.
+template <class P>
+XGRAD_INLINE void add_elements(simd::Batch<P>& sum, simd::Batch<P> y, std::size_t n) {
+    if (n < simd::Batch<P>::width) [[unlikely]]
+        y = where(simd::first_lanes<P>(n), y, simd::Batch<P>(0));
+    sum = sum + y;
 }
 
 /// Computes a block of the expression F. All passes use one index for all arguments. A pass of
@@ -8999,13 +9059,13 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void run_block(KernelBlock& block) {
             if constexpr (sums) {
                 // A gradient of 1 is a constant: compilers drop products with it.
                 v[0].template backpropagate<0>(f, simd::Batch<P>(1), ~OperandMask{0}, g[0]);
-                sum[0] = sum[0] + v[0].y;
+                add_elements(sum[0], v[0].y, stop - i);
                 if constexpr (batches > 1)
                     if (index[1] = i, i + width < stop) {
                         index[1] = load.i = i + width;
                         v[1].template evaluate<0, gradients>(f, load, invariant);
                         v[1].template backpropagate<0>(f, simd::Batch<P>(1), ~OperandMask{0}, g[1]);
-                        sum[1] = sum[1] + v[1].y;
+                        add_elements(sum[1], v[1].y, stop - load.i);
                     }
             } else if constexpr (gradients)
                 if (!is_dual<V> || wanted)
@@ -9022,7 +9082,9 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void run_block(KernelBlock& block) {
         }
         if constexpr (sums) {
             if constexpr (batches > 1) sum[0] = sum[0] + sum[1];
-            add_lanes(block, sum[0]);
+            P lanes[width];
+            sum[0].store(lanes);
+            block.sum += sum_of_lanes<width>(lanes);
         }
     }
 }
@@ -9299,14 +9361,6 @@ void accumulate_columns(void* from, void* array, std::size_t n, std::size_t rows
 // the same batches as the kernel uses, also where a batch spans two rows: store-to-load forwarding
 // works only for a load with the address and size of the store.
 
-template <class P> XGRAD_INLINE simd::Mask<P> first_lanes(std::size_t n) {
-    static constexpr auto lanes = [] {
-        std::array<P, simd::Batch<P>::width> all{};
-        for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<P>(i);
-        return all;
-    }();
-    return simd::Batch<P>::load(lanes.data()) < simd::Batch<P>(static_cast<P>(n));
-}
 /// Sets all n elements of row r to value(r). A row has at least a batch.
 template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows, F value) {
     constexpr std::size_t width = simd::Batch<P>::width;
@@ -9317,7 +9371,7 @@ template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows
         if (++row == rows) break;
         simd::Batch<P> const next(value(row));
         if (i < end) {
-            where(first_lanes<P>(end - i), here, next).store(t + i);
+            where(simd::first_lanes<P>(end - i), here, next).store(t + i);
             i += width;
         }
         here = next;
@@ -9347,9 +9401,9 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
         begun = simd::Batch<P>(0);
         if (i < end && row + 1 < rows) {
             auto const last = simd::Batch<P>::load(t + i),
-                       mine = where(first_lanes<P>(end - i), last, simd::Batch<P>(0));
+                       mine = where(simd::first_lanes<P>(end - i), last, simd::Batch<P>(0));
             sum = sum + mine;
-            begun = where(first_lanes<P>(end - i), simd::Batch<P>(0), last);
+            begun = where(simd::first_lanes<P>(end - i), simd::Batch<P>(0), last);
             i += width;
         }
         P total = sum_of_lanes(sum);
@@ -9522,11 +9576,12 @@ struct KernelTable {
     ElementType const* result;         // as other passes read it
     // Call them by KernelCall. The last two are null where the result has no gradient.
     Kernel value, gradient, tangent;
-    std::size_t lanes;        // of a batch, a power of two
-    std::size_t real_element; // bytes of an element of each argument where all are real; else 0
-    bool is_identity;         // one tensor and no operation
-    bool in_place;            // a kernel can read the elements of all operands where they are
-    bool is_expensive;        // its time is that of computing, whatever the memory does
+    std::size_t lanes;           // of a batch, a power of two
+    std::uint8_t register_bytes; // of a batch of real numbers
+    bool is_identity;            // one tensor and no operation
+    bool in_place;               // a kernel can read the elements of all operands where they are
+    bool is_expensive;           // its time is that of computing, whatever the memory does
+    bool calls_numbers;          // of elements only: what the program calls may throw for others
     OperandMask differentiable;
 };
 
@@ -9538,7 +9593,6 @@ template <class P, class Operands> struct ElementTypes;
 template <class P, class... T> struct ElementTypes<P, Scalars<T...>> {
     static constexpr ElementType const* table[] = {&element_type<T, tile_type<T, P>>...};
     static constexpr bool in_place = (std::same_as<T, tile_type<T, P>> && ...);
-    static constexpr std::size_t real_element = (is_complex<T> || ...) ? 0 : sizeof(P);
     static constexpr OperandMask differentiable = [] {
         OperandMask mask = 0, bit = 1;
         ((mask |= Differentiable<T> ? bit : 0, bit <<= 1), ...);
@@ -9561,8 +9615,8 @@ template <class F> struct KernelTableOf {
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), Elements::table,
         &element_type<Y>, &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
         gradient_kernel<Pass::gradient>(), gradient_kernel<Pass::tangent>(), simd::Batch<P>::width,
-        is_complex<Y> ? 0 : Elements::real_element, !has_operation<F>, Elements::in_place,
-        is_expensive<F>, Elements::differentiable};
+        simd::Batch<P>::width * sizeof(P), !has_operation<F>, Elements::in_place, is_expensive<F>,
+        calls_numbers<F>, Elements::differentiable};
 };
 
 /// The kernel of a sum and its gradients; only expressions that are summed have one.
@@ -9594,7 +9648,7 @@ public:
     /// smaller than the index space; sums are multiplied by a factor.
     XGRAD_INLINE void bind(std::size_t k, ArraySpan a, double factor = 1) {
         at_[k] = a.data;
-        if (a.numel != plain_ || a.strides) [[unlikely]]
+        if (a.numel != plain_ || a.strides || a.padded_to < padding_) [[unlikely]]
             bind_other(k, a, factor);
     }
     /// `are_plain`: the caller knows that all of them are.
@@ -9636,7 +9690,7 @@ public:
     XGRAD_INLINE double run() {
         if (other_count_ || block_.n > part_size) [[unlikely]]
             return run_others();
-        return run_kernel(block_);
+        return run_kernel(block_, may_pad());
     }
 
 private:
@@ -9655,17 +9709,17 @@ private:
         return block_.pass == Pass::value ? k == layout.result()
                                           : k >= layout.gradients() && k <= layout.tangent();
     }
-    /// Calls the kernel on a block. The tail, the elements after the last whole batch, is one more
-    /// batch on padded copies. A lane of the padding is never written to an array.
-    double run_kernel(KernelBlock& block) const {
-        auto const n = block.n, whole = n & ~(kernels_.lanes - 1);
-        block.n = whole;
-        if (whole) kernel_(block);
-        block.n = n - whole;
-        if (block.n) run_tail(block, whole);
+    /// True where the kernel may compute with padding. What a program traps comes from its
+    /// elements.
+    bool may_pad() const { return !padding_ || !(kernels_.calls_numbers || traps_exceptions()); }
+    /// Calls the kernel on a block, whose arguments end in whole batches where it is `padded`.
+    double run_kernel(KernelBlock& block, bool padded) const {
+        if (padded) [[likely]]
+            kernel_(block);
+        else run_unpadded(block);
         return block.sum;
     }
-    void run_tail(KernelBlock& block, std::size_t whole) const;
+    void run_unpadded(KernelBlock& block) const;
     ElementType const& type(std::size_t k) const;
     void bind_other(std::size_t k, ArraySpan a, double factor);
     double run_others();
@@ -9677,6 +9731,7 @@ private:
     KernelBlock block_;
     std::size_t const arguments_; // of this pass
     std::size_t const plain_; // elements of a plain array; no array has so many where none is plain
+    std::uint8_t const padding_; // of a plain array: see AnyArray; 0 for whole batches
     std::size_t other_count_ = 0;
     void* at_[max_arguments]; // plain arguments
     Other others_[max_arguments];
@@ -15528,7 +15583,7 @@ struct BoundOperands {
     AnyArray const* arrays[64];
     OperandPlan const* plan = nullptr; // set where a Node must be recorded
     bool same_shape = true;
-    bool contiguous = true; // all have one shape, are contiguous, and kernels read them in place
+    bool are_plain = true; // all of them: see KernelCall
 
     /// `result_exists` is false where a fused reduction consumes the values. Errors call the
     /// outermost operation `as`, if given.
@@ -15679,7 +15734,7 @@ public:
     ArraywiseNode(Op const& op, AnyTensor const& result, AnyTensor const* const* x)
         : ArraywiseRecordOf<count>(table), op_(op) {
         this->connect(result, x);
-        this->set_accumulates(is_part || picks);
+        if (is_part || picks) this->set_accumulates(0);
     }
 
 private:
@@ -18812,7 +18867,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
                     new_grad_fn.emplace(t, std::move(written));
                 }
             KernelCall call(table.kernels, flat.object, Pass::value, out.shape, out.numel);
-            call.bind_operands(in.arrays, in.contiguous);
+            call.bind_operands(in.arrays, in.are_plain);
             call.bind(call.layout.result(), out);
             call.run();
             if (new_grad_fn) return new_grad_fn->begin();
@@ -21033,29 +21088,31 @@ XGRAD_FUNCTION std::unique_lock<std::mutex> ViewInfo::lock() {
 }
 
 XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(TypeInfo const& t, AnyArray&& a) {
-    return Ref<TensorImpl>::adopt(
-        ::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
+    return Ref<TensorImpl>::adopt(new TensorImpl(t, std::move(a)));
 }
 
 template <class L>
 XGRAD_INLINE Ref<TensorImpl> TensorImpl::make_laid_out(
-    TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block) {
+    TypeInfo const& t, std::size_t numel, L const& layout, bool own_block) {
+    bool const is_complex = xgrad::is_complex(t.dtype);
+    std::size_t const elements = numel * t.size, bytes = Storage::padded(elements, is_complex);
     if (own_block || bytes > Storage::max_shared_bytes) {
-        auto made = make(t, AnyArray(layout));
-        made->array.set_storage(Storage::make(bytes));
+        auto made = Ref<TensorImpl>::adopt(new TensorImpl(t, layout));
+        made->array.allocate(elements, is_complex);
         return made;
     }
-    void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);
+    std::size_t const size = sizeof(TensorImpl) + Storage::shared_bytes(bytes);
+    void* const block = Cached::operator new(size);
     TensorImpl* made;
     try {
         made = ::new (block) TensorImpl(t, layout);
     } catch (...) {
-        Storage::deallocate_shared(block, sizeof(TensorImpl), bytes);
+        Cached::operator delete(block, size);
         throw;
     }
-    made->array.storage = Storage::make_behind(block, sizeof(TensorImpl), bytes);
-    made->array.data =
-        reinterpret_cast<std::byte*>(Storage::behind(made, sizeof(TensorImpl))) + Storage::header;
+    auto* const behind = reinterpret_cast<std::byte*>(Storage::behind(block, sizeof(TensorImpl)));
+    made->array.set_storage(Storage::make_behind(block, sizeof(TensorImpl), bytes),
+        behind + Storage::header, elements, bytes);
     made->shares_block = true;
     return Ref<TensorImpl>::adopt(made);
 }
@@ -21067,13 +21124,13 @@ XGRAD_NOINLINE XGRAD_FUNCTION void TensorImpl::forget() noexcept {
 
 XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(
     TypeInfo const& t, Shape const& shape, bool own_block) {
-    if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{}, own_block);
-    return make_laid_out(t, xgrad::numel(shape) * t.size, shape, own_block);
+    if (shape.empty()) return make_laid_out(t, 1, AnyArray::Number{}, own_block);
+    return make_laid_out(t, xgrad::numel(shape), shape, own_block);
 }
 
 XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(
     TypeInfo const& t, AnyArray::Layout layout, bool own_block) {
-    return make_laid_out(t, layout.of.numel * t.size, layout, own_block);
+    return make_laid_out(t, layout.of.numel, layout, own_block);
 }
 
 XGRAD_FUNCTION void TensorImpl::destroy(TensorImpl* p) noexcept {
@@ -21295,10 +21352,9 @@ private:
 
 // ======== xgrad/impl/autograd/graph_task.ipp
 // GraphTask: one backward pass, over any graph. Its data structures:
-// - states_: the state of each Node: how many gradients are pending, and where those that arrived
-//   are.
-// - Node::task_ and slot_: the index of a Node in states_, without a lookup. Where two passes meet
-//   in a Node (threads, or backward inside backward), the second one uses a hash table instead.
+// - nodes_, and Node::state_: how many gradients are pending, and where those that arrived are.
+// Where
+//   two passes meet in a Node (threads, or one inside the other), the second has a hash table.
 // - arrived_: the gradients that arrived, an element for each output of each Node.
 // - ready_: a heap of Nodes without pending gradients, ordered by sequence number.
 //
@@ -21333,8 +21389,9 @@ public:
     GraphTask(GraphTask const&) = delete;
     GraphTask& operator=(GraphTask const&) = delete;
     XGRAD_INLINE ~GraphTask() {
-        for (auto const& state : states_)
-            if (state.claimed) state.node->task_.store(nullptr, std::memory_order_release);
+        for (Node* const node : nodes_)
+            if (node->task_.load(std::memory_order_relaxed) == this)
+                node->task_.store(nullptr, std::memory_order_release);
         current_pass = outer_;
         --pass_depth;
         if (extras) [[unlikely]]
@@ -21355,7 +21412,7 @@ public:
         } const arrived{*this};
         arrived_ = reinterpret_cast<AnyTensor*>(undefined.data());
         for (auto& root : roots) root.define();
-        if (roots.size() == 1 && states_[0].is_used()) {
+        if (roots.size() == 1 && find(*roots[0].edge.function)->is_used()) {
             sum_at(roots[0].edge) = std::move(roots[0].gradient);
             evaluate(*roots[0].edge.function);
         } else
@@ -21366,8 +21423,8 @@ public:
 
     /// True for a Node that this pass runs, or of which it captures a gradient.
     bool reaches(Node const& node) const {
-        auto const index = find(node);
-        return index != none && states_[index].is_used();
+        auto const* const state = find(node);
+        return state && state->is_used();
     }
 
     /// What hooks and functions of the program leave with the pass: HookExtras. Null in most
@@ -21382,72 +21439,66 @@ public:
 
 private:
     friend void discover_needed(GraphTask&, std::span<Root const>);
-    using Index = std::uint32_t;
-    static constexpr Index none = ~Index{0};
 
-    /// The states of Nodes that another pass has claimed: a hash table of their indices with linear
-    /// probing. Its size is a power of two, and `none` is a free entry.
+    /// The states of Nodes that another pass has claimed: a hash table with linear probing, of
+    /// which at least half is free. Its size is a power of two.
     struct Overflow {
-        CachedVector<Index> table;
+        struct Entry {
+            Node const* node = nullptr;
+            PassState state{};
+        };
+        CachedVector<Entry> table;
         std::size_t count = 0;
+
+        /// The entry of a Node, or the free one where it would be.
+        Entry& at(Node const& node) {
+            auto i = reinterpret_cast<std::uintptr_t>(&node) / 32;
+            while (table[i &= table.size() - 1].node && table[i].node != &node) ++i;
+            return table[i];
+        }
+        PassState& add(Node const& node) {
+            if (2 * ++count > table.size()) {
+                CachedVector<Entry> before(std::max<std::size_t>(2 * table.size(), 16));
+                before.swap(table);
+                for (auto const& entry : before)
+                    if (entry.node) at(*entry.node) = entry;
+            }
+            return (at(node) = {&node, {}}).state;
+        }
         [[gnu::cold]] static void destroy(Overflow* overflow) noexcept { delete overflow; }
     };
 
-    struct NodeState {
-        Node* node;
-        Index slot;                // index of its first gradient in arrived_
-        std::uint32_t pending = 1; // gradients that did not arrive yet
-        bool claimed = true;       // Node::slot_ is its index
-        bool captured = false;     // a gradient of its outputs is a capture
-        bool needed = true;        // it runs: it leads to a captured gradient
-
-        bool is_used() const noexcept { return needed || captured; }
-    };
-
-    /// Index of the state of a Node; `none` where it was not entered.
-    XGRAD_INLINE Index find(Node const& node) const {
+    /// The state of a Node; null where it was not entered.
+    XGRAD_INLINE PassState* find(Node const& node) const {
         if (node.task_.load(std::memory_order_relaxed) == this) [[likely]]
-            return node.slot_;
-        return overflow_ ? overflow_->table[overflow_entry(node)] : none;
+            return &node.state_;
+        return overflow_ ? find_overflow(node) : nullptr;
     }
-    /// The entry of a Node in the hash table, or the free one where it would be.
-    [[gnu::cold]] std::size_t overflow_entry(Node const& node) const {
-        auto const& table = overflow_->table;
-        auto at = reinterpret_cast<std::uintptr_t>(&node) / 32;
-        for (;; ++at)
-            if (auto const i = table[at &= table.size() - 1]; i == none || states_[i].node == &node)
-                return at;
+    [[gnu::cold]] PassState* find_overflow(Node const& node) const {
+        auto& entry = overflow_->at(node);
+        return entry.node ? &entry.state : nullptr;
     }
 
-    /// Counts an edge to a Node. Returns the index of its state, and whether it is new.
-    XGRAD_INLINE std::pair<Index, bool> enter(Node& node) {
-        if (auto const known = find(node); known != none) {
-            ++states_[known].pending;
-            return {known, false};
-        }
-        auto const index = static_cast<Index>(states_.size());
-        auto& state = states_.emplace_back(&node, output_count_);
-        GraphTask* owner = node.task_.load(std::memory_order_relaxed);
-        if (single_threaded() && !owner) node.task_.store(this, std::memory_order_relaxed);
-        else if (!owner) node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
-        if (!owner) [[likely]]
-            node.slot_ = index;
-        else {
-            state.claimed = false;
-            add_to_overflow(index);
-        }
+    /// Counts an edge to a Node. Returns its state, and whether it is new.
+    XGRAD_INLINE std::pair<PassState*, bool> enter(Node& node) {
+        if (auto* const known = find(node)) return ++known->pending, std::pair(known, false);
+        nodes_.emplace_back(&node);
+        PassState* state = &node.state_;
+        if (single_threaded() && !node.task_.load(std::memory_order_relaxed)) [[likely]]
+            node.task_.store(this, std::memory_order_relaxed);
+        else state = claim(node);
+        *state = {output_count_};
         output_count_ += node.num_outputs();
-        if (node.edge_count_ > max_edges_) max_edges_ = node.edge_count_;
-        return {index, true};
+        max_edges_ = std::max(max_edges_, node.edge_count_);
+        return {state, true};
     }
-    /// Adds a state to the hash table, of which half is free.
-    [[gnu::cold]] void add_to_overflow(Index index) {
+    /// Claims a Node, unless another pass has; returns where its state is.
+    XGRAD_NOINLINE PassState* claim(Node& node) {
+        GraphTask* owner = nullptr;
+        if (node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel))
+            return &node.state_;
         if (!overflow_) overflow_ = new Overflow;
-        auto& table = overflow_->table;
-        bool const grows = 2 * ++overflow_->count > table.size();
-        if (grows) table = CachedVector<Index>(std::max<std::size_t>(2 * table.size(), 16), none);
-        for (Index i = grows ? 0 : index; i <= index; ++i)
-            if (!states_[i].claimed) table[overflow_entry(*states_[i].node)] = i;
+        return &overflow_->add(node);
     }
 
     std::span<Edge const> edges_of(Node const& node) const {
@@ -21455,12 +21506,12 @@ private:
     }
     XGRAD_INLINE void discover(std::span<Root const> roots) {
         for (auto const& root : roots) enter(*root.edge.function);
-        for (std::size_t i = 0; i < states_.size(); ++i)
-            for (auto const& edge : edges_of(*states_[i].node))
+        for (std::size_t i = 0; i < nodes_.size(); ++i)
+            for (auto const& edge : edges_of(*nodes_[i]))
                 if (edge) enter(*edge.function);
     }
     void evaluate(Node& node) {
-        auto const& state = states_[find(node)];
+        auto const& state = *find(node);
         std::span const gradients(arrived_ + state.slot, node.num_outputs());
         auto const edges = node.next_edges();
         std::span const results(arrived_ + output_count_, edges.size());
@@ -21475,7 +21526,7 @@ private:
             run_observed_node(node, gradients, results, keep_graph_);
         else if (state.needed) {
             NodeLock const lock(node);
-            if (node.accumulates_ && !grad_mode) take_sums(edges, results.data());
+            if (node.accumulates_ != Node::never && !grad_mode) take_sums(node, results.data());
             node.apply(gradients, results);
             if (!keep_graph_) node.release_saved();
         }
@@ -21484,14 +21535,16 @@ private:
     }
     /// Gives a Node the partial sums of its inputs, to which it adds. That saves a buffer and an
     /// addition for each.
-    void take_sums(std::span<Edge const> edges, AnyTensor* result) {
+    void take_sums(Node const& node, AnyTensor* result) {
+        auto const edges = node.next_edges();
         for (std::size_t i = 0; i < edges.size(); ++i)
             if (AnyTensor* const sum = edges[i] ? &sum_at(edges[i]) : nullptr;
-                sum && sum->defined() && can_be_taken(*sum))
+                sum && sum->defined() && can_be_taken(*sum) &&
+                sum->handle()->array.padded_to >= node.accumulates_)
                 result[i] = std::move(*sum);
     }
     AnyTensor& sum_at(Edge const& edge) {
-        return arrived_[states_[find(*edge.function)].slot + edge.input_nr];
+        return arrived_[find(*edge.function)->slot + edge.input_nr];
     }
 
     /// Adds gradients to those that arrived at the ends of their edges. After the last one a Node
@@ -21501,7 +21554,7 @@ private:
             AnyTensor arriving(std::move(*gradient++));
             if (!edge) continue;
             Node& to = *edge.function;
-            auto& state = states_[find(to)];
+            auto& state = *find(to);
             if (!state.is_used()) continue;
             auto& sum = arrived_[state.slot + edge.input_nr];
             add_gradient(sum, std::move(arriving));
@@ -21539,7 +21592,7 @@ private:
     }
 
     GraphTask* const outer_ = current_pass;
-    InlineVector<NodeState, 8> states_;
+    InlineVector<Node*, 8> nodes_;
     Overflow* overflow_ = nullptr; // in most passes
     AnyTensor* arrived_ = nullptr;
     std::uint32_t output_count_ = 0; // elements of arrived_
@@ -21553,38 +21606,34 @@ private:
 /// discover() for captures: also finds the Nodes that lead to a captured gradient. Depth-first:
 /// when a Node is left, all Nodes behind it are known.
 XGRAD_FUNCTION void discover_needed(GraphTask& task, std::span<Root const> roots) {
-    auto& states = task.states_;
     struct Visit {
-        std::uint32_t index;
+        Node* node;
         std::size_t next = 0;
     };
     CachedVector<Visit> path;
     auto const visit = [&](Node& node) {
-        auto const [index, is_new] = task.enter(node);
-        auto& state = states[index];
-        if (!is_new) return state.is_used();
-        state.needed = false;
+        auto const [state, is_new] = task.enter(node);
+        if (!is_new) return state->is_used();
+        state->needed = false;
         for (auto const& capture : task.captures_.all)
             if (capture.edge.function.get() == &node) {
-                state.captured = true;
-                state.needed |= capture.also_run;
+                state->captured = true;
+                state->needed |= capture.also_run;
             }
-        path.push_back({index});
-        return state.is_used();
+        path.push_back({&node});
+        return false; // not known before it is left
     };
     for (auto const& root : roots) {
         visit(*root.edge.function);
         while (!path.empty()) {
-            auto& [index, next] = path.back();
-            auto const here = index;
-            auto const edges = task.edges_of(*states[here].node);
+            auto& [here, next] = path.back();
+            auto const edges = task.edges_of(*here);
+            bool used = false;
             if (next == edges.size()) {
+                used = task.find(*here)->is_used();
                 path.pop_back();
-                if (!path.empty()) states[path.back().index].needed |= states[here].is_used();
-            } else if (auto const& edge = edges[next++]) {
-                bool const used = visit(*edge.function);
-                states[here].needed |= used;
-            }
+            } else if (auto const& edge = edges[next++]) used = visit(*edge.function);
+            if (!path.empty()) task.find(*path.back().node)->needed |= used;
         }
     }
 }
@@ -21669,10 +21718,9 @@ struct PassVariables {
     }
 };
 
-/// run_backward() on the stack of a new thread with the thread-local variables of this one.
-/// Rethrows what it throws.
-[[gnu::cold]] XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, Captures captures,
-    bool keep_graph, bool create_graph, std::uint64_t oldest) {
+/// Runs a pass on the stack of a new thread with the thread-local variables of this one. Rethrows
+/// what it throws.
+template <class Pass> [[gnu::cold, gnu::noinline]] void run_on_fresh_stack(Pass pass) {
     PassVariables variables;
     auto const others = ThreadState::addresses();
     std::exception_ptr thrown;
@@ -21682,7 +21730,7 @@ struct PassVariables {
         ThreadState::swap_with(others);
         auto const depth = std::exchange(pass_depth, 0);
         try {
-            run_backward(roots, captures, keep_graph, create_graph, oldest);
+            pass();
         } catch (...) { thrown = std::current_exception(); }
         pass_depth = depth;
         ThreadState::swap_with(others);
@@ -21700,7 +21748,8 @@ struct PassVariables {
 XGRAD_FUNCTION void run_backward(std::span<Root> roots, Captures captures, bool keep_graph,
     bool create_graph, std::uint64_t oldest) {
     if (pass_depth == passes_per_stack)
-        return run_on_fresh_stack(roots, captures, keep_graph, create_graph, oldest);
+        return run_on_fresh_stack(
+            [=] { run_backward(roots, captures, keep_graph, create_graph, oldest); });
     GraphTask task(captures, keep_graph, oldest);
     try {
         {
@@ -22454,6 +22503,7 @@ XGRAD_FUNCTION void SavedTensor::complete(
         detail::AnyArray a(shape);
         a.storage = storage_;
         a.data = data_;
+        a.padded_to = padded_to_;
         value = AnyTensor(detail::TensorImpl::make(type, std::move(a)));
         value.impl().grad_fn = edge.function;
         value.impl().output_nr = edge.input_nr;
@@ -22513,7 +22563,8 @@ XGRAD_FUNCTION void SavedTensor::set_packing(
 }
 
 XGRAD_FUNCTION SavedTensor::SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant)
-    : rest_(new Rest), version_(t.impl().array.storage->version()), output_nr_(output_nr) {
+    : rest_(new Rest), version_(t.impl().array.storage->version()),
+      output_nr_(output_nr & operand_nr) {
     rest_->value = std::move(t);
     if (detail::default_packing && !is_constant) [[unlikely]]
         pack(*detail::default_packing);
@@ -22687,7 +22738,7 @@ public:
         std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name)
         : geometry_(std::move(geometry)), map_(map), edge_(std::move(edge)), name_(name) {
         set_edges(&edge_, 1);
-        set_accumulates(map == ViewMap::gather);
+        if (map == ViewMap::gather) set_accumulates(0);
     }
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         if (!gradients[0].defined()) return;
@@ -22905,7 +22956,8 @@ XGRAD_FUNCTION void Storage::release_block(Storage* s) noexcept {
 
 XGRAD_FUNCTION void Storage::free_block() noexcept {
     auto* const seam = this->seam();
-    deallocate_shared(reinterpret_cast<std::byte*>(seam) - seam->before, seam->before, bytes());
+    deallocate(
+        reinterpret_cast<std::byte*>(seam) - seam->before, seam->before + shared_bytes(bytes()));
 }
 
 XGRAD_FUNCTION std::byte* Storage::data() noexcept {
@@ -22971,6 +23023,7 @@ XGRAD_FUNCTION void AnyArray::set_view(Shape s, Strides st, std::ptrdiff_t bytes
     data += bytes;
     numel = xgrad::numel(s);
     contiguous = detail::is_row_major(s, st);
+    padded_to = 0; // where its elements have another type, it is a part of them
     shape = std::move(s);
     strides = std::move(st);
     copy_strided.store(&copy_strided_elements, std::memory_order_relaxed);
@@ -22991,7 +23044,7 @@ XGRAD_FUNCTION bool is_dense(AnyArray const& a) {
 
 XGRAD_FUNCTION AnyArray fresh_like(AnyArray const& a, std::size_t element) {
     AnyArray out = is_dense(a) ? AnyArray(AnyArray::Layout{a}) : AnyArray(a.shape);
-    out.set_storage(Storage::make(out.numel * element));
+    out.allocate(out.numel * element, element >= 8);
     return out;
 }
 
@@ -25032,7 +25085,7 @@ private:
     void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
     bool is_intact() const noexcept {
         bool intact = true;
-        for (std::size_t i = 0; i < plan_.saved_tensors(); ++i) intact &= saved()[i].is_intact();
+        for (auto const& s : std::span(saved(), plan_.saved_tensors())) intact &= s.is_intact();
         return intact;
     }
     /// Scales the early gradients by grad_output, or broadcasts it.
@@ -25048,9 +25101,9 @@ private:
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 
-    OperandPlan const& plan_;
     bool const is_plain_;    // all operands are plain: see KernelCall
     bool has_early_ = false; // the gradients of a full sum are there
+    OperandPlan const& plan_;
     OperandMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
@@ -25646,6 +25699,77 @@ XGRAD_LAZY_BODY Tensors KeptEvaluation::push_forward(Tensors const& v) const {
 // ======== xgrad/impl/fuse/kernel_call.ipp
 // Bodies of kernel_call.hpp.
 
+#ifndef XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
+#define XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
+
+// ======== xgrad/core/scratch.hpp
+// Scratch<T>: an uninitialised temporary buffer for one call of a kernel, usually without an
+// allocation.
+//
+// Each thread keeps one buffer, up to a size limit. A Scratch takes it out and its destructor puts
+// it back. A kernel that runs inside another finds no buffer and allocates its own, so nesting is
+// safe.
+
+namespace xgrad::detail::kernel {
+
+/// n / by, rounded up.
+constexpr std::size_t divided_up(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
+/// n rounded up to a multiple of `step`.
+constexpr std::size_t rounded_up(std::size_t n, std::size_t step) {
+    return divided_up(n, step) * step;
+}
+
+/// Memory aligned to a cache line, which is the alignment of the widest SIMD vector.
+class AlignedBytes {
+public:
+    static constexpr std::align_val_t alignment{64};
+
+    AlignedBytes() = default;
+    explicit AlignedBytes(std::size_t size)
+        : begin_(::operator new(size, alignment)), size_(size) {}
+
+    void* begin() const { return begin_.get(); }
+    std::size_t size() const { return begin_ ? size_ : 0; }
+
+private:
+    struct Free {
+        void operator()(void* p) const { ::operator delete(p, alignment); }
+    };
+    std::unique_ptr<void, Free> begin_;
+    std::size_t size_ = 0;
+};
+
+/// The buffer that this thread keeps for the next Scratch.
+inline AlignedBytes& kept_scratch() {
+    thread_local AlignedBytes bytes;
+    return bytes;
+}
+
+/// A buffer of `count` elements T that lives as long as this object.
+template <class T> class Scratch {
+public:
+    explicit Scratch(std::size_t count)
+        : bytes_(count == 0 || !keeps ? AlignedBytes() : std::exchange(kept_scratch(), {})) {
+        if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
+        if (bytes_.size() < count * sizeof(T)) bytes_ = AlignedBytes(count * sizeof(T));
+    }
+    ~Scratch() {
+        if (!keeps || bytes_.size() == 0 || bytes_.size() > limit) return;
+        if (bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
+    }
+    Scratch(Scratch const&) = delete;
+    Scratch& operator=(Scratch const&) = delete;
+
+    T* data() const { return static_cast<T*>(bytes_.begin()); }
+
+private:
+    static constexpr bool keeps = XGRAD_THREAD_DESTRUCTORS;
+    static constexpr std::size_t limit = std::size_t{32} << 20;
+
+    AlignedBytes bytes_;
+};
+} // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
 #ifndef XGRAD_SINGLE_XGRAD_FUSE_ND_LOOP_HPP
 #define XGRAD_SINGLE_XGRAD_FUSE_ND_LOOP_HPP
 
@@ -25843,7 +25967,8 @@ XGRAD_FUNCTION KernelCall::KernelCall(KernelTable const& kernels, void const* ex
                                          : layout.tangent()),
       plain_(kernels.in_place && (pass == Pass::value || kernels.result->in_place)
                  ? count
-                 : ~std::size_t{0}) {
+                 : ~std::size_t{0}),
+      padding_(count & (kernels.lanes - 1) ? kernels.register_bytes : 0) {
     // What is not bound; a pass of values has its result.
     for (std::size_t k = layout.grad_output(); pass != Pass::value && k < arguments_; ++k)
         at_[k] = nullptr;
@@ -25852,7 +25977,7 @@ XGRAD_FUNCTION KernelCall::KernelCall(KernelTable const& kernels, void const* ex
 XGRAD_FUNCTION void KernelCall::bind_zeros(std::size_t k) {
     static Shape const of_a_number;
     bool const is_plain = block_.n <= zero_elements && plain_ == block_.n;
-    bind(k, {zero_buffer.elements, is_plain ? plain_ : 1, of_a_number});
+    bind(k, {zero_buffer.elements, is_plain ? plain_ : 1, of_a_number, kernels_.register_bytes});
 }
 
 /// How the kernel sees the elements of an argument.
@@ -25883,7 +26008,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION void KernelCall::bind_other(
 /// wider type. Where each such argument is one element, and has a buffer, it is one call.
 XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
     std::span const others(others_, other_count_);
-    std::size_t const n = block_.n, row = (16 * n + 63) / 64 * 64;
+    std::size_t const n = block_.n, row = 16 * kernel::rounded_up(n, 16);
     bool one_call = n <= part_size && others.size() * row <= buffer_bytes;
     std::size_t wide_sums = 0;
     for (auto const& [k, o, sums_of, factor] : others) {
@@ -25906,10 +26031,11 @@ XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
         auto* buffer = buffers;
         for (auto const& [k, o, sums_of, factor] : others) {
             at_[k] = std::exchange(buffer, buffer + row);
-            if (o.is_input()) (*o.transfer)(at_[k], o.array.data, 0, n);
+            if (o.is_input())
+                (*o.transfer)(at_[k], o.array.data, 0, kernel::rounded_up(n, kernels_.lanes));
             if (k < layout.operand_count) block_.constant |= OperandMask{1} << k;
         }
-        sum = run_kernel(block_);
+        sum = run_kernel(block_, may_pad());
         for (auto const& [k, o, sums_of, factor] : others)
             if (!o.is_input()) (*o.transfer)(at_[k], o.array.data, 0, n);
     }
@@ -25923,7 +26049,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
     for (std::size_t k = 0; k < arguments_; ++k) {
         if (!at_[k]) continue;
         auto const& info = type(k);
-        ArraySpan const plain(static_cast<std::byte*>(at_[k]), block_.n, space_);
+        ArraySpan const plain(static_cast<std::byte*>(at_[k]), block_.n, space_, 0);
         if (!is_output(k)) loop.add(k, {plain, info.gather, Role::input});
         else {
             bool const adds =
@@ -25946,116 +26072,39 @@ XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
         block.constant = facts.constant;
         auto const first = self.layout.gradients();
         block.added_to = first < 64 ? facts.added_to >> first : 0;
-        return self.run_kernel(block);
+        return self.run_kernel(block, (count & (self.kernels_.lanes - 1)) == 0);
     };
     return loop.run({call, this});
 }
 
-/// Copies less than max_batch_bytes in pieces whose sizes are compile-time constants.
-XGRAD_INLINE void copy_few(std::byte const* from, std::size_t n, std::byte* to) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-        ((n & (std::size_t{1} << I) ? (std::memcpy(to, from, std::size_t{1} << I),
-                                          from += std::size_t{1} << I, to += std::size_t{1} << I)
-                                    : nullptr),
-            ...);
-    }(std::make_index_sequence<std::bit_width(max_batch_bytes) - 1>());
-}
-
-/// Fills a batch of real numbers with copies of the first one, or of the first two.
-template <class Bits> XGRAD_INLINE void fill_batch(std::byte* to, std::byte const* from) {
-    Bits bits;
-    std::memcpy(&bits, from, sizeof bits);
-    auto const copies = bits + kernel::SimdVector<Bits>{};
-    for (std::size_t at = 0; at < 64; at += sizeof copies)
-        std::memcpy(to + at, &copies, sizeof copies);
-}
-
-/// Copies elements to a batch of `size` bytes, and some of them to the other lanes: kernels
-/// compute with values of operands only. Masked stores of a batch, and scalar loads of what the
-/// previous step may have stored alone, keep store-to-load forwarding.
-XGRAD_NOINLINE XGRAD_FUNCTION void fill_batch(std::byte* to, std::byte const* from,
-    std::size_t bytes, std::size_t element, std::size_t size) {
-    if (bytes == 4) return fill_batch<std::uint32_t>(to, from);
-#if defined(__AVX2__)
-    auto const* const p = reinterpret_cast<double const*>(from);
-    auto const one = _mm_castpd_si128(element == 16 ? _mm_loadu_pd(p) : _mm_loaddup_pd(p));
-#endif
-#if defined(__AVX512BW__)
-    if (size % 64 == 0) {
-        auto const first = _mm512_broadcast_i32x4(one);
-        if (bytes == element) _mm512_storeu_si512(to, first);
-        for (std::size_t at = bytes == element ? 64 : 0; at < size; at += 64)
-            _mm512_storeu_si512(to + at, _mm512_mask_loadu_epi8(first,
-                                             bytes >= at + 64 ? ~std::uint64_t{0}
-                                             : bytes > at ? (std::uint64_t{1} << (bytes - at)) - 1
-                                                          : 0,
-                                             from + at));
-        return;
-    }
-#elif defined(__AVX2__)
-    if (size % 32 == 0) {
-        auto const first = _mm256_broadcastsi128_si256(one);
-        if (bytes == element) _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), first);
-        for (std::size_t at = bytes == element ? 32 : 0; at < size; at += 32) {
-            auto const mask = _mm256_cmpgt_epi32(
-                _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
-                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + at),
-                _mm256_blendv_epi8(first,
-                    _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at), mask), mask));
-        }
-        return;
-    }
-#endif
-    copy_few(from, bytes, to);
-    for (std::size_t at = bytes; at < size; at += element) copy_few(from, element, to + at);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void KernelCall::run_tail(
-    KernelBlock& block, std::size_t whole) const {
-    std::size_t const n = block.n, lanes = kernels_.lanes;
-    auto* const* const originals = reinterpret_cast<std::byte* const*>(block.arguments);
+/// The elements after the last whole batch are one more batch, on copies. They fill its other lanes
+/// too: a kernel computes with values of operands only.
+[[gnu::noinline]] XGRAD_FUNCTION void KernelCall::run_unpadded(KernelBlock& block) const {
+    std::size_t const lanes = kernels_.lanes, n = block.n & (lanes - 1), whole = block.n - n;
+    block.n = whole;
+    if (whole) kernel_(block);
     void* arguments[max_arguments];
     alignas(64) std::byte copies[max_arguments][max_batch_bytes];
-    // One real number is the tail of each step of a recurrence (benchmarks/instructions).
-    std::size_t const real = n * kernels_.real_element, skipped = whole * kernels_.real_element;
-    auto const fill = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
-        if (real == 8) return fill_batch<std::uint64_t>(copies[k], originals[k] + skipped);
-        fill_batch(
-            copies[k], originals[k] + whole * element, n * element, element, lanes * element);
+    auto const original = [&](std::size_t k) {
+        return static_cast<std::byte*>(block.arguments[k]) + whole * type(k).tile_element;
     };
-    auto const write = [&](std::size_t k) XGRAD_LAMBDA_INLINE {
-        return arguments[k] = originals[k] ? copies[k] : nullptr;
-    };
-    auto const copy_back = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
-        if (!originals[k]) return;
-        auto* const original = originals[k] + whole * element;
-        if (n * element == 8) std::memcpy(original, copies[k], 8);
-        else copy_few(copies[k], n * element, original);
-    };
-    for (std::size_t k = 0; k < layout.operand_count; ++k) {
-        arguments[k] = copies[k];
-        fill(k, kernels_.operand[k]->tile_element);
+    for (std::size_t k = 0; k < arguments_; ++k) {
+        arguments[k] = block.arguments[k] ? copies[k] : nullptr;
+        std::size_t const size = n * type(k).tile_element, all = lanes * type(k).tile_element;
+        if (arguments[k] && (!is_output(k) || block.added_to))
+            std::memcpy(copies[k], original(k), size);
+        for (std::size_t at = size; at < all; at *= 2)
+            std::memcpy(copies[k] + at, copies[k], std::min(at, all - at));
     }
-    if (block.pass == Pass::value) write(layout.result());
-    else {
-        for (std::size_t k = 0; k < layout.operand_count; ++k)
-            if (write(layout.gradients() + k) && block.added_to >> k & 1)
-                fill(layout.gradients() + k, kernels_.operand[k]->tile_element);
-        for (std::size_t k = layout.grad_output(); k < layout.gradients(); ++k)
-            if (write(k)) fill(k, kernels_.result->tile_element);
-        if (block.pass == Pass::tangent) write(layout.tangent());
-        for (std::size_t k = 0; block.pass == Pass::tangent && k < layout.operand_count; ++k)
-            if (write(layout.tangents() + k))
-                fill(layout.tangents() + k, kernels_.operand[k]->tile_element);
-    }
-    block.arguments = arguments;
-    block.constant = 0;
-    kernel_(block);
-    if (block.pass == Pass::value) return copy_back(layout.result(), kernels_.written->element);
-    for (std::size_t k = 0; k < layout.operand_count; ++k)
-        copy_back(layout.gradients() + k, kernels_.operand[k]->tile_element);
-    if (block.pass == Pass::tangent) copy_back(layout.tangent(), kernels_.result->tile_element);
+    KernelBlock tail = block;
+    tail.arguments = arguments;
+    tail.n = n;
+    tail.constant = 0;
+    kernel_(tail);
+    block.sum = tail.sum;
+    for (std::size_t k = 0; k < arguments_; ++k)
+        if (arguments[k] && is_output(k))
+            std::memcpy(original(k), copies[k], n * type(k).tile_element);
 }
 
 } // namespace xgrad::detail
@@ -26292,78 +26341,6 @@ XGRAD_LAZY_BODY void set_num_threads(std::size_t n) {
 
 // ======== xgrad/impl/fuse/nd_loop_plan.ipp
 // Bodies of nd_loop_plan.hpp.
-
-#ifndef XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
-#define XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
-
-// ======== xgrad/core/scratch.hpp
-// Scratch<T>: an uninitialised temporary buffer for one call of a kernel, usually without an
-// allocation.
-//
-// Each thread keeps one buffer, up to a size limit. A Scratch takes it out and its destructor puts
-// it back. A kernel that runs inside another finds no buffer and allocates its own, so nesting is
-// safe.
-
-namespace xgrad::detail::kernel {
-
-/// n / by, rounded up.
-constexpr std::size_t divided_up(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
-/// n rounded up to a multiple of `step`.
-constexpr std::size_t rounded_up(std::size_t n, std::size_t step) {
-    return divided_up(n, step) * step;
-}
-
-/// Memory aligned to a cache line, which is the alignment of the widest SIMD vector.
-class AlignedBytes {
-public:
-    static constexpr std::align_val_t alignment{64};
-
-    AlignedBytes() = default;
-    explicit AlignedBytes(std::size_t size)
-        : begin_(::operator new(size, alignment)), size_(size) {}
-
-    void* begin() const { return begin_.get(); }
-    std::size_t size() const { return begin_ ? size_ : 0; }
-
-private:
-    struct Free {
-        void operator()(void* p) const { ::operator delete(p, alignment); }
-    };
-    std::unique_ptr<void, Free> begin_;
-    std::size_t size_ = 0;
-};
-
-/// The buffer that this thread keeps for the next Scratch.
-inline AlignedBytes& kept_scratch() {
-    thread_local AlignedBytes bytes;
-    return bytes;
-}
-
-/// A buffer of `count` elements T that lives as long as this object.
-template <class T> class Scratch {
-public:
-    explicit Scratch(std::size_t count)
-        : bytes_(count == 0 || !keeps ? AlignedBytes() : std::exchange(kept_scratch(), {})) {
-        if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
-        if (bytes_.size() < count * sizeof(T)) bytes_ = AlignedBytes(count * sizeof(T));
-    }
-    ~Scratch() {
-        if (!keeps || bytes_.size() == 0 || bytes_.size() > limit) return;
-        if (bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
-    }
-    Scratch(Scratch const&) = delete;
-    Scratch& operator=(Scratch const&) = delete;
-
-    T* data() const { return static_cast<T*>(bytes_.begin()); }
-
-private:
-    static constexpr bool keeps = XGRAD_THREAD_DESTRUCTORS;
-    static constexpr std::size_t limit = std::size_t{32} << 20;
-
-    AlignedBytes bytes_;
-};
-} // namespace xgrad::detail::kernel
-#endif  // XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
 
 namespace xgrad::detail {
 
@@ -28473,6 +28450,7 @@ XGRAD_LAZY_BODY void Window::look(
     out.data = x.data;
     out.set_view(
         std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(element));
+    out.keep_padding(x);
 }
 
 } // namespace xgrad
@@ -29694,7 +29672,7 @@ XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const
 
 XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool& bare)
-    : plan_(*in.plan), is_plain_(in.contiguous), space_(in.space()), count_(in.count()) {
+    : is_plain_(in.are_plain), plan_(*in.plan), space_(in.space()), count_(in.count()) {
     auto const& plan = plan_;
     plan.table.copy_expression(part<std::byte>(plan.expression_at), expression);
     auto* const saved = this->saved();
@@ -29707,7 +29685,8 @@ XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const
     if (saves_result() && bare) ::new (saved + plan.slots) SavedTensor(result.handle()->array, 0);
     else if (saves_result()) ::new (saved + plan.slots) SavedTensor;
     set_edges(edges(), plan.edges);
-    set_accumulates(!over && in.contiguous && plan.table.kernels.operand_count <= max_added);
+    if (!over && in.are_plain && plan.table.kernels.operand_count <= max_added)
+        set_accumulates(plan.table.kernels.register_bytes);
     if (!over) return;
     sum_ = ::new (part<std::byte>(plan.sum_at)) SumOver(*over);
     std::uninitialized_value_construct_n(early(), plan.edges);
@@ -29860,11 +29839,12 @@ XGRAD_FUNCTION void FusedNode::apply_sum(AnyTensor const& gradient, std::span<An
                 run(nullptr, nullptr, {early(), plan_.edges}, nullptr, zeros.data);
             }
             has_early_ = false;
+            bool const scales = factor != 1;
             for (std::size_t i = 0; i < plan_.edges; ++i) {
                 results[i] = std::move(early()[i]);
                 auto& made = *results[i].handle();
                 made.inference = inference_mode; // as if computed now
-                if (factor != 1) made.type->multiply_in_place(results[i], factor);
+                if (scales) made.type->multiply_in_place(results[i], factor);
             }
             return;
         }
@@ -29890,7 +29870,8 @@ XGRAD_INLINE void FusedNode::bind_saved(KernelCall& call, std::byte* zeros) cons
         else {
             auto const& shape = operand_shape(k);
             std::size_t const count = numel(shape);
-            call.bind(k, value ? value->span(shape, count) : ArraySpan(zeros, count, shape));
+            call.bind(k,
+                value ? value->span(shape, count) : ArraySpan(zeros, count, shape, Storage::batch));
         }
     }
     if (saves_result())
@@ -30551,7 +30532,7 @@ XGRAD_FUNCTION AnyTensor record_flat(
             : TensorImpl::make(table.result_type, in.space(), own_block));
     auto const& out = result.handle()->array;
     KernelCall call(table.kernels, expression, Pass::value, out.shape, out.numel);
-    call.bind_operands(in.arrays, in.contiguous);
+    call.bind_operands(in.arrays, in.are_plain);
     call.bind(call.layout.result(), out);
     call.run();
     if (in.plan)
@@ -30626,6 +30607,7 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
     auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
     auto const* const expected = latest ? latest->pattern.first.data() : first_;
     bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
+    std::uint8_t padded_to = 255;
     OperandMask require = 0;
     for (std::size_t k = 0; k < n; ++k) {
         if (!operands[k]->defined()) [[unlikely]]
@@ -30641,13 +30623,16 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
             continue;
         }
         ordered &= array->contiguous;
+        padded_to = std::min(padded_to, array->padded_to);
         if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
         if (records &&
             (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
             require |= OperandMask{1} << k;
     }
     same_shape = same_shapes;
-    contiguous = ordered && same_shapes;
+    are_plain = ordered && same_shapes &&
+                (padded_to >= table.kernels.register_bytes ||
+                    (arrays[0]->numel & (table.kernels.lanes - 1)) == 0);
     if (OperandMask const differentiable = require & table.kernels.differentiable) {
         is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
                     latest->pattern.result_exists == result_exists;
