@@ -30,7 +30,9 @@ public:
     /// Bytes of a batch of real numbers: what this build's kernels read and write at once.
     static constexpr std::uint8_t batch = kernel::register_bytes ? kernel::register_bytes : 1;
     /// Bytes of elements that end in a whole batch; one of complex numbers is two registers.
-    static constexpr std::size_t padded(std::size_t bytes, bool is_complex) noexcept {
+    /// Inlined: files for other instruction sets have another batch.
+    [[gnu::always_inline]] static constexpr std::size_t padded(
+        std::size_t bytes, bool is_complex) noexcept {
         std::size_t const rest = (std::size_t{batch} << is_complex) - 1;
         return (bytes + rest) & ~rest;
     }

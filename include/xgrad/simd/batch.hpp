@@ -313,7 +313,7 @@ XGRAD_INLINE B<P> each(F f, B<P> x, More... more) {
 /// True for the first n lanes.
 template <class P> XGRAD_INLINE Mask<P> first_lanes(std::size_t n) {
     static constexpr auto lanes = [] {
-        std::array<P, Batch<P>::width> all{};
+        std::array<P, 64 / sizeof(P)> all{}; // files for several instruction sets share it
         for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<P>(i);
         return all;
     }();

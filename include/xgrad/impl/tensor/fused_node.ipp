@@ -219,8 +219,7 @@ XGRAD_INLINE void FusedNode::bind_saved(KernelCall& call, std::byte* zeros) cons
         else {
             auto const& shape = operand_shape(k);
             std::size_t const count = numel(shape);
-            call.bind(k,
-                value ? value->span(shape, count) : ArraySpan(zeros, count, shape, Storage::batch));
+            call.bind(k, value ? value->span(shape, count) : ArraySpan(zeros, count, shape, 0));
         }
     }
     if (saves_result())
