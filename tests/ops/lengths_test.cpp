@@ -83,14 +83,15 @@ TEST_CASE("whole numbers and masks are right at every length") {
     }
 }
 
-TEST_CASE_TEMPLATE("what is beside a view is not written, and what is beside it is not computed", T,
-    double, float, cd, cf) {
+TEST_CASE_TEMPLATE("what is beside a view, or memory of the program, is neither written nor summed",
+    T, double, float, cd, cf) {
     using X = xg::Tensor<T>;
     double const tolerance = sizeof(xg::precision_of<T>) == 8 ? 1e-13 : 1e-5;
     for (std::size_t n = 1; n < 20; ++n)
         for (std::size_t const first : {0u, 3u, 20u}) {
             std::vector<T> memory(n + 20, T(7));
-            for (std::size_t i = 0; i < n; ++i) memory[first + i] = T(1 + static_cast<int>(i));
+            for (std::size_t i = 0; i < n; ++i)
+                memory[first + i] = T(1 + static_cast<xg::precision_of<T>>(i));
             X const factor = xg::full({n}, T(2));
             std::vector<cd> expected(n + 20, 7.), gradient(n + 20, 0.);
             cd total = 0;
