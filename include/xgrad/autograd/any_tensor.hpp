@@ -51,6 +51,7 @@ struct TypeInfo {
         detail::copy_elements(to, from, size);
     }
     void zero_elements(AnyArray const& a) const { set_to_zero(a, size); }
+    bool is_complex() const noexcept { return dtype >= DType::complex64; }
 };
 
 struct TensorImpl;

@@ -34,7 +34,7 @@ XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(TypeInfo const& t, AnyArray&& a)
 template <class L>
 XGRAD_INLINE Ref<TensorImpl> TensorImpl::make_laid_out(
     TypeInfo const& t, std::size_t numel, L const& layout, bool own_block) {
-    bool const is_complex = xgrad::is_complex(t.dtype);
+    bool const is_complex = t.is_complex();
     std::size_t const elements = numel * t.size, bytes = Storage::padded(elements, is_complex);
     if (own_block || bytes > Storage::max_shared_bytes) {
         auto made = Ref<TensorImpl>::adopt(new TensorImpl(t, layout));
