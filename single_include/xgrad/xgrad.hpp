@@ -2941,7 +2941,9 @@ public:
     /// Bytes of a batch of real numbers: what this build's kernels read and write at once.
     static constexpr std::uint8_t batch = kernel::register_bytes ? kernel::register_bytes : 1;
     /// Bytes of elements that end in a whole batch; one of complex numbers is two registers.
-    static constexpr std::size_t padded(std::size_t bytes, bool is_complex) noexcept {
+    /// Inlined: files for other instruction sets have another batch.
+    [[gnu::always_inline]] static constexpr std::size_t padded(
+        std::size_t bytes, bool is_complex) noexcept {
         std::size_t const rest = (std::size_t{batch} << is_complex) - 1;
         return (bytes + rest) & ~rest;
     }
@@ -3260,6 +3262,7 @@ struct TypeInfo {
         detail::copy_elements(to, from, size);
     }
     void zero_elements(AnyArray const& a) const { set_to_zero(a, size); }
+    bool is_complex() const noexcept { return dtype >= DType::complex64; }
 };
 
 struct TensorImpl;
@@ -4911,7 +4914,7 @@ XGRAD_INLINE B<P> each(F f, B<P> x, More... more) {
 /// True for the first n lanes.
 template <class P> XGRAD_INLINE Mask<P> first_lanes(std::size_t n) {
     static constexpr auto lanes = [] {
-        std::array<P, Batch<P>::width> all{};
+        std::array<P, 64 / sizeof(P)> all{}; // files for several instruction sets share it
         for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<P>(i);
         return all;
     }();
@@ -21094,7 +21097,7 @@ XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(TypeInfo const& t, AnyArray&& a)
 template <class L>
 XGRAD_INLINE Ref<TensorImpl> TensorImpl::make_laid_out(
     TypeInfo const& t, std::size_t numel, L const& layout, bool own_block) {
-    bool const is_complex = xgrad::is_complex(t.dtype);
+    bool const is_complex = t.is_complex();
     std::size_t const elements = numel * t.size, bytes = Storage::padded(elements, is_complex);
     if (own_block || bytes > Storage::max_shared_bytes) {
         auto made = Ref<TensorImpl>::adopt(new TensorImpl(t, layout));
@@ -29870,8 +29873,7 @@ XGRAD_INLINE void FusedNode::bind_saved(KernelCall& call, std::byte* zeros) cons
         else {
             auto const& shape = operand_shape(k);
             std::size_t const count = numel(shape);
-            call.bind(k,
-                value ? value->span(shape, count) : ArraySpan(zeros, count, shape, Storage::batch));
+            call.bind(k, value ? value->span(shape, count) : ArraySpan(zeros, count, shape, 0));
         }
     }
     if (saves_result())
