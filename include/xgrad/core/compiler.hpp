@@ -144,6 +144,13 @@ template <class T> XGRAD_INLINE T optimisation_barrier(T v) noexcept {
     return v;
 }
 
+/// The name of the calling function, for messages: the default argument of a parameter `Caller in =
+/// {}`.
+struct Caller {
+    char const* name;
+    constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
+};
+
 /// A text that contains the name of T as this compiler writes it.
 template <class T> consteval std::string_view pretty_function() {
 #if defined(_MSC_VER) && !defined(__clang__)

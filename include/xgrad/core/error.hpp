@@ -111,13 +111,6 @@ template <class E = Error, class... Parts>
     fail_with<E>({parts...});
 }
 
-/// The name of the calling function, for messages: the default argument of a parameter `Caller in =
-/// {}`.
-struct Caller {
-    char const* name;
-    constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
-};
-
 /// Throws an Error that says which operand ("argument 1") is undefined and what makes a tensor
 /// undefined. `operation` may have template arguments, which are cut:
 /// "transpose<xgrad::Tensor<double> >".

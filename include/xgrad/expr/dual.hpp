@@ -13,7 +13,6 @@
 #pragma once
 
 #include <xgrad/expr/flat_expression.hpp>
-#include <xgrad/simd/dual_number.hpp>
 
 namespace xgrad {
 
@@ -24,18 +23,6 @@ template <class V>
     requires requires { PartOf<V>::is_part; }
 struct RuleValue<V> : PartOf<V> {};
 template <> struct RuleValue<bool> : PartOf<bool> {}; // compared numbers
-
-/// Projects a gradient to the kind of an operand: its real part if the operand is real.
-template <class L, class V> XGRAD_INLINE of_kind<L, V> project(V const& g) {
-    if constexpr (std::same_as<of_kind<L, V>, V>) return g;
-    else if constexpr (requires { g.re; }) return g.re;
-    else if constexpr (requires { g.tangent; })
-        return {project<L>(g.value),
-            decltype(of_kind<L, V>::tangent)(g.tangent.support(),
-                [&](std::size_t i) XGRAD_LAMBDA_INLINE { return project<L>(g.tangent[i]); })};
-    else if constexpr (std::same_as<L, C>) return g;
-    else return g.real();
-}
 
 /// The tangent of a gradient: 0 if the gradient is no dual number.
 template <class V> XGRAD_INLINE V tangent_of(Dual<V> const& g) { return g.tangent[0]; }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <xgrad/simd/complex_functions.hpp>
+#include <xgrad/simd/dual_number.hpp>
 
 namespace xgrad {
 
@@ -78,6 +79,7 @@ constexpr A conj(A a) {
 
 /// The gradient of an argument from the gradient g of the result and what `partial` returned.
 XGRAD_INLINE auto pull(auto g, auto d) { return g * conj(d); }
+template <class P> XGRAD_INLINE auto pull(auto g, simd::Batch<P> d) { return g * d; }
 template <class P>
 XGRAD_INLINE simd::ComplexBatch<P> pull(simd::ComplexBatch<P> g,
     simd::ComplexBatch<P> d) // conj(d) as a negation would cost an instruction of its own
@@ -98,6 +100,18 @@ template <class V> XGRAD_INLINE auto pull(auto g, gradient<V> d) {
 template <class V> XGRAD_INLINE auto pull(auto g, conjugate<V> d) { return conj(pull(g, d.value)); }
 template <class V, class W> XGRAD_INLINE auto pull(auto g, wirtinger<V, W> d) {
     return pull(g, d.dz) + conj(g) * d.dz_bar;
+}
+
+/// Projects a gradient to the kind of an operand: its real part if the operand is real.
+template <class L, class V> XGRAD_INLINE of_kind<L, V> project(V const& g) {
+    if constexpr (std::same_as<of_kind<L, V>, V>) return g;
+    else if constexpr (requires { g.re; }) return g.re;
+    else if constexpr (requires { g.tangent; })
+        return {project<L>(g.value),
+            decltype(of_kind<L, V>::tangent)(g.tangent.support(),
+                [&](std::size_t i) XGRAD_LAMBDA_INLINE { return project<L>(g.tangent[i]); })};
+    else if constexpr (std::same_as<L, C>) return g;
+    else return g.real();
 }
 
 /// The tangent of the result that the tangent t of an argument causes; `d` is what `partial`

@@ -19,8 +19,8 @@ struct Sin : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
     template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
-        auto const unit = unit_at(x);
-        return std::pair(unit.im, unit.re);
+        auto const [s, c] = sincos(x);
+        return std::pair(s, c);
     }
     template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
         auto const [s, c] = simd::detail::circular(z);
@@ -35,8 +35,8 @@ struct Cos : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return cos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
     template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
-        auto const unit = unit_at(x);
-        return std::pair(unit.re, -unit.im);
+        auto const [s, c] = sincos(x);
+        return std::pair(c, -s);
     }
     template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
         auto const [s, c] = simd::detail::circular(z);

@@ -5,7 +5,7 @@
 // library computes arguments above `max`, where k has too many digits.
 #pragma once
 
-#include <xgrad/simd/exp.hpp>
+#include <xgrad/simd/polynomial.hpp>
 
 namespace xgrad::simd {
 namespace detail {
