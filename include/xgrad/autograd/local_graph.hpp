@@ -19,6 +19,7 @@ public:
         for (std::size_t i = 0; i < tangents.size(); ++i) results[i] = tangents[i];
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    Dependence dependence() const noexcept override { return Dependence::selection; }
     [[gnu::cold]] std::string name() const override { return backward_name(name_); }
 
 private:

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include <xgrad/autograd/hook.hpp>
+#include <xgrad/core/dependence.hpp>
 #include <xgrad/core/error.hpp>
 #include <xgrad/core/memory.hpp>
 #include <xgrad/core/ref.hpp>
@@ -55,11 +56,11 @@ inline constexpr std::uint64_t leaf_sequence =
     ~std::uint64_t{0}; // leaves run as soon as they are ready
 inline constinit thread_local std::uint64_t next_sequence = 0;
 
-/// How forward mode passes a Node: one tangent after the other (local: of a function of elements at
-/// the same place), or a batch of them, with a leading axis that the results also have; batches of
-/// a FusedNode and of a FusedGradientNode; or, without choice, a backward pass, as forward mode
-/// would differentiate a backward that the user wrote, or a checkpointed function at each Node.
-enum class ForwardRule : std::uint8_t { local, one_tangent, batch, fused, fused_gradient, reverse };
+/// How forward mode passes a Node: one tangent after the other, or a batch of them, with a leading
+/// axis that the results also have; batches of a FusedNode and of a FusedGradientNode; or, without
+/// choice, a backward pass, as forward mode would differentiate a backward that the user wrote, or
+/// a checkpointed function at each Node.
+enum class ForwardRule : std::uint8_t { one_tangent, batch, fused, fused_gradient, reverse };
 } // namespace detail
 
 /// Destination of a gradient: output `input_nr` of a Node.
@@ -100,6 +101,11 @@ public:
     virtual detail::ForwardRule forward_rule() const noexcept {
         return detail::ForwardRule::one_tangent;
     }
+    /// On which elements of the inputs the outputs depend.
+    virtual Dependence dependence() const noexcept { return Dependence::unknown; }
+    /// The kept axes of Dependence::axes, for the input of an edge: see detail::kept_beside().
+    XGRAD_FUNCTION virtual Axes kept_axes(
+        std::size_t edge, std::size_t rank_of_input, std::size_t rank) const;
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <xgrad/core/dependence.hpp>
 #include <xgrad/simd/complex_functions.hpp>
 #include <xgrad/simd/dual_number.hpp>
 
@@ -152,6 +153,7 @@ template <class... Signatures> struct Transcendental : Elementwise<Signatures...
 /// Base of an operation on whole arrays.
 struct Arraywise {
     static constexpr bool whole_arrays = true; // marks an operation on whole arrays
+    static constexpr auto dependence = Dependence::unknown; // or it has kept_axes()
 };
 
 /// An operation on single elements.

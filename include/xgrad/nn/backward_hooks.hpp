@@ -23,6 +23,7 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         std::ranges::copy(tangents, results.begin());
     }
+    Dependence dependence() const noexcept override { return Dependence::selection; }
     std::string name() const override { return "BackwardHookFunctionBackward"; }
 
 private:

@@ -102,6 +102,16 @@ template <ConvPart part> struct Convolution : Arraywise {
     static constexpr bool is_multilinear = true;
     static constexpr xgrad::detail::Uses uses[2] = {
         xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0)};
+    /// The batch of input and output, and the channels that the weight also has.
+    Axes kept_axes(std::size_t operand, std::size_t rank_of_operand, std::size_t rank) const {
+        Axes kept(rank, -1);
+        if (rank_of_operand != rank) kept[1] = 0; // the bias
+        else if (part != ConvPart::weight && operand == 0) kept[0] = 0;
+        else if (part == ConvPart::output) kept[1] = 0;
+        else if (part == ConvPart::weight && operand == 1) kept[0] = 1;
+        else if (geometry.groups == 1) kept[1] = 1;
+        return kept;
+    }
 
     template <Scalar T>
     auto value(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b) const {

@@ -98,6 +98,9 @@ void find_largest(Windows const& w, std::vector<std::int64_t> const& turns, T co
 /// The operation of average_windows().
 struct AverageWindows : Arraywise {
     detail::SharedWindows windows; // the windows on a plane
+    Axes kept_axes(std::size_t, std::size_t, std::size_t rank) const {
+        return windows->kept_axes(rank);
+    }
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -114,6 +117,9 @@ struct AverageWindows : Arraywise {
 /// The transpose of AverageWindows.
 struct SpreadWindows : Arraywise {
     detail::SharedWindows windows; // the windows on a plane
+    Axes kept_axes(std::size_t, std::size_t, std::size_t rank) const {
+        return windows->kept_axes(rank);
+    }
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -139,6 +145,7 @@ auto AverageWindows::pullback(wrt<0>, auto const& g, auto const&, auto const&) c
 struct PickFromPlanes : Arraywise {
     detail::SharedWindows windows;              // the windows on a plane
     xgrad::detail::Array<std::int64_t> indices; // in the plane
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -157,6 +164,7 @@ struct PickFromPlanes : Arraywise {
 struct PlaceOnPlanes : Arraywise {
     detail::SharedWindows windows;              // the windows on a plane
     xgrad::detail::Array<std::int64_t> indices; // in the plane
+    static constexpr auto dependence = Dependence::transposed;
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);

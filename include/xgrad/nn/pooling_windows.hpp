@@ -23,6 +23,7 @@ struct Windows {
     /// The shape of the output for an input of this shape: an element for each window.
     Shape pooled(Shape shape) const;
     Shape unpooled(Shape shape) const;
+    Axes kept_axes(std::size_t rank) const; // all but those of a plane
 };
 using SharedWindows = std::shared_ptr<Windows const>;
 

@@ -53,6 +53,7 @@ struct CumulativeSum : Arraywise {
     std::size_t axis = 0;  // normalised
     bool reversed = false; // true to sum from the end
     static constexpr bool is_multilinear = true;
+    Axes joined_axes() const { return {axis}; }
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         using W = detail::wide<T>;
@@ -91,6 +92,7 @@ struct Recurrence : Arraywise {
     bool transposed = false; // true for the adjoint
     static constexpr detail::Uses uses[] = {
         detail::uses_argument(0) | detail::uses_result, detail::uses_argument(0)};
+    Axes joined_axes() const { return {axis}; }
 
     template <Scalar T> auto value(detail::Array<T> const& a, detail::Array<T> const& b) const {
         using W = detail::wide<T>;
@@ -122,6 +124,7 @@ struct Recurrence : Arraywise {
 struct CumulativeProduct : Arraywise {
     std::size_t axis = 0; // normalised
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+    Axes joined_axes() const { return {axis}; }
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         using W = detail::wide<T>;
@@ -158,6 +161,7 @@ template <class P> P log_of_sum(P a, P b) {
 struct LogCumulativeSumExp : Arraywise {
     std::size_t axis = 0; // normalised
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+    Axes joined_axes() const { return {axis}; }
 
     template <RealScalar P> auto value(detail::Array<P> const& x) const {
         using W = detail::wide<P>;

@@ -87,6 +87,7 @@ struct ExtremumGradient : Arraywise {
     Axes over; // normalised
     static constexpr detail::Uses uses[] = {
         detail::uses_argument(1) | detail::uses_argument(2), 0, 0};
+    Axes joined_axes() const { return over; }
 
     template <RealScalar T>
     auto value(

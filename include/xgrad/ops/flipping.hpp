@@ -13,6 +13,7 @@ namespace xgrad {
 /// Reverses the elements along some axes. Flip is its own adjoint.
 struct Flip : Arraywise {
     Axes axes; // normalised
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(x.shape);
@@ -42,6 +43,7 @@ template <Operand X> auto flip(X const& x, AxisList const& axes) {
 /// shifts back.
 struct Roll : Arraywise {
     Shape shifts; // for each axis, less than its extent
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(x.shape);

@@ -67,6 +67,7 @@ struct Dft : Arraywise {
     Axes axes;        // normalised
     int sign = -1;    // of the exponent: -1 for the forward transform, +1 for the inverse
     double scale = 1; // factor of the result
+    Axes joined_axes() const { return axes; }
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(x.shape);
@@ -85,6 +86,7 @@ struct Dft : Arraywise {
 struct RealDft : Arraywise {
     std::size_t axis = 0; // normalised
     double scale = 1;     // factor of the result
+    Axes joined_axes() const { return {axis}; }
 
     template <RealScalar P> auto value(detail::Array<P> const& x) const {
         detail::Array<std::complex<P>> full(x.shape);
@@ -100,6 +102,7 @@ struct RealDft : Arraywise {
 struct InverseRealDft : Arraywise {
     std::size_t axis = 0, n = 0; // `axis` is normalised, `n` is the length of a line of the result
     double scale = 1;            // factor of the result
+    Axes joined_axes() const { return {axis}; }
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = x.shape;

@@ -23,6 +23,7 @@ struct IndexSelect : Arraywise {
     std::size_t axis = 0;              // normalised
     std::int64_t frozen = -1;          // index of a slice that gets no gradient
     bool zeroes_frozen = false;        // as the gradient of IndexAdd does
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
@@ -73,6 +74,7 @@ private:
 template <class Selection> struct TransposeOf : Arraywise {
     Selection picked; // the selection whose transpose this is
     Shape shape;      // of the result
+    static constexpr auto dependence = Dependence::transposed;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape, T(0));
@@ -96,6 +98,7 @@ auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) co
 struct Gather : Arraywise {
     detail::Array<std::int64_t> index; // row-major
     std::size_t axis = 0;              // normalised
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(index.shape);

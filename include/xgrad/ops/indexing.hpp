@@ -68,6 +68,7 @@ struct Window : Arraywise {
     Shape start, count;
     Strides step;
     static constexpr std::ptrdiff_t new_axis = -1;
+    static constexpr auto dependence = Dependence::selection;
 
     Window() = default;
     /// Selects all of an array.
@@ -92,6 +93,7 @@ private:
 struct Embed : Arraywise {
     Shape shape;   // of the result
     Window window; // the part that x fills
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape);

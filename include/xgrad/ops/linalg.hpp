@@ -41,6 +41,19 @@ struct Matmul : Arraywise {
     MatmulFactor a_is, b_is; // the role of the first factor (a_is) and of the second one (b_is)
     static constexpr bool is_multilinear = true;
     static constexpr detail::Uses uses[] = {detail::uses_argument(1), detail::uses_argument(0)};
+    /// The batch axes, and the rows of the first factor or the columns of the second one.
+    Axes kept_axes(std::size_t operand, std::size_t rank_of_operand, std::size_t rank) const {
+        Axes kept(rank, -1);
+        bool const is_first = operand == 0;
+        auto const& is = is_first ? a_is : b_is;
+        std::size_t const form = result_form() == Form::matrix ? 2 : 1;
+        for (std::size_t r = rank - form, o = rank_of_operand - is.axes(); r > 0 && o > 0;)
+            kept[--r] = static_cast<std::ptrdiff_t>(--o);
+        if (is_first ? !is.is_row() : !is.is_column())
+            kept[rank - (is_first ? form : 1)] = static_cast<std::ptrdiff_t>(
+                rank_of_operand - (is.form == Form::matrix && is_first != is.transposed ? 2 : 1));
+        return kept;
+    }
 
     template <Scalar A, Scalar B>
     auto value(detail::Array<A> const& a, detail::Array<B> const& b) const {

@@ -21,6 +21,7 @@ inline std::size_t count_true(Array<bool> const& mask) {
 /// The elements where the mask is true, in row-major order, as a vector.
 struct MaskedSelect : Arraywise {
     detail::Array<bool> mask; // row-major
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
@@ -37,6 +38,7 @@ struct MaskedSelect : Arraywise {
 /// Zeros with the elements of a vector where the mask is true: the adjoint of MaskedSelect.
 struct MaskedScatter : Arraywise {
     detail::Array<bool> mask; // row-major
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const count = detail::count_true(mask);

@@ -27,6 +27,7 @@ template <Scalar T> struct Pad : Arraywise {
     Axes before, after; // the slices that are added `before` and `after` x, for each axis
     T fill{};           // the value of these slices
     static constexpr bool is_multilinear = false; // the padding value does not depend on x
+    static constexpr auto dependence = Dependence::selection;
 
     auto value(detail::Array<T> const& x) const {
         Shape shape = x.shape;
@@ -63,6 +64,7 @@ struct PadBorder : Arraywise {
     /// Along `axis`, normalised, `before` slices are added at the start and `after` at the end.
     std::size_t axis = 0, before = 0, after = 0;
     PadMode mode = PadMode::reflect; // any but `constant`
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const n = x.shape[axis];
@@ -100,6 +102,7 @@ struct PadBorder : Arraywise {
 /// Crops the padding and adds it to the slices that it repeats: the adjoint of PadBorder.
 struct FoldBorder : Arraywise {
     PadBorder border; // the padding whose adjoint this is
+    static constexpr auto dependence = Dependence::transposed;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const axis = border.axis, n = x.shape[axis] - border.before - border.after;

@@ -70,6 +70,7 @@ struct ProdGradient : Arraywise {
     Axes over; // normalised
     static constexpr detail::Uses uses[] = {
         detail::uses_argument(1), detail::uses_argument(0) | detail::uses_argument(1)};
+    Axes joined_axes() const { return over; }
 
     template <Scalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& x) const {
         using W = detail::wide<T>; // multiplied in another order, an intermediate product must not

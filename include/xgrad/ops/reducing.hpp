@@ -193,6 +193,7 @@ template <template <class> class F> struct Reducing : Arraywise {
     template <class T> using combine = F<T>; // how elements of a type are combined
     Axes over;                               // normalised
     bool keep = false;                       // true for reduced axes with extent 1
+    Axes joined_axes() const { return over; }
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         return detail::reduce_array<F>(x, over, keep);

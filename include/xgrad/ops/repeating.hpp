@@ -21,6 +21,7 @@ struct Repeat : Arraywise {
     /// `spread` is the shape of x with axes inserted, `repeated` that shape broadcast, and `shape`
     /// that of the result.
     Shape spread, repeated, shape;
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         numel(repeated);

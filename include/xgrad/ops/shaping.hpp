@@ -21,6 +21,7 @@ namespace xgrad {
 /// Converts the elements to another scalar type; the gradient is converted back.
 template <Scalar To> struct Cast : Arraywise {
     static constexpr std::string_view written = "cast";
+    static constexpr auto dependence = Dependence::selection;
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         static_assert(!detail::is_complex<T> || detail::is_complex<To>,
             "cast: take real(), imag() or abs() of a complex tensor to make a real one");
@@ -44,6 +45,7 @@ template <Scalar To, Operand X> auto cast(X const& x) {
 struct Reshape : Arraywise {
     Axes to;                          // the extents, of which one may be -1
     char const* asked_by = "reshape"; // the function that error messages name
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = resolve(x.shape);
@@ -107,6 +109,7 @@ XGRAD_LAZY Axes inverse_of(Axes const& order);
 struct Permute : Arraywise {
     static constexpr std::string_view written = "permute";
     Axes axes; // negative ones count from the end
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const order = normalized(x.shape);
@@ -179,6 +182,7 @@ template <Operand X> auto mT(X const& x) {
 struct BroadcastTo : Arraywise {
     static constexpr std::string_view written = "broadcast_to";
     Shape shape; // of the result
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         if (!detail::broadcasts_to(x.shape, shape))

@@ -16,6 +16,7 @@ namespace xgrad {
 struct Triangle : Arraywise {
     std::ptrdiff_t offset = 0; // of the diagonal; a positive one lies above the main diagonal
     bool lower = true;         // true: elements above the diagonal become 0; false: those below
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
@@ -67,6 +68,7 @@ template <Operand X> auto triu(X const& x, std::ptrdiff_t offset = 0) {
 /// that diagonal.
 struct DiagEmbed : Arraywise {
     std::ptrdiff_t offset = 0; // of the diagonal; a positive one lies above the main diagonal
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = x.shape;

@@ -7,16 +7,13 @@
 
 namespace xgrad::detail {
 
-/// The Nodes of a graph that depend on the inputs, in the order of recording.
-XGRAD_LAZY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outputs);
-
 /// True for a Node whose derivative may be any function: of a custom Function, a checkpoint or an
 /// implicit function.
 XGRAD_LAZY bool is_custom(Node& node);
 
 /// Hashes of the Nodes between inputs and outputs: of operation, edges, shapes, and the elements
-/// that they connect. Indices, masks and axes are compared without being stored: hashed are the
-/// results for random tangents, and for random numbers in the place of those that a Node saves.
+/// that they connect. Indices and masks are compared without being stored: hashed is what a
+/// selection makes of random tangents.
 class GraphStructure {
 public:
     GraphStructure() = default;

@@ -2,13 +2,10 @@
 // the elements of the inputs on which it depends, from the inputs on, one Node after the other.
 // - A fused Node connects elements at the same place of its index space: a full operand to the
 //   results element by element, a broadcast one to all that read it, a summed axis to one result.
-// - Another Node whose derivative depends on no value (slices, views, permutations, gathers, joins,
-//   their adjoints), or only on values that it saves (products of matrices and other operations on
-//   whole arrays), is asked: its tangents, and its gradients, for random vectors that are scaled by
-//   the numbers of their elements say which element is where, as long as each result has one, or
-//   each operand reaches one. Otherwise it is dense, but along axes that it keeps apart: the rows
-//   of a left factor. The values that it saves are replaced by random ones meanwhile, so that a 0
-//   among them is not taken for none.
+// - A Node that selects elements (slices, views, permutations, gathers, joins), or is the adjoint of
+//   such a one, is applied to the numbers of elements: what arrives says which element is where.
+// - Another operation on whole arrays (products of matrices, transforms) is dense, but along the
+//   axes that it keeps: see Dependence.
 // - Any other Node (a custom Function, a checkpoint) is dense between its inputs and outputs.
 #pragma once
 

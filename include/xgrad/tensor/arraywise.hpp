@@ -105,8 +105,22 @@ private:
     static constexpr Uses all_uses = []<std::size_t... I>(std::index_sequence<I...>) {
         return (arraywise_uses<Op>(I) | ...);
     }(std::index_sequence_for<T...>{});
+    static constexpr bool joins_axes = requires { &Op::joined_axes; },
+                          keeps_axes = joins_axes || requires { &Op::kept_axes; };
+    static Axes kept_axes_of(ArraywiseRecord const& node, [[maybe_unused]] std::size_t operand,
+        std::size_t rank_of_operand, std::size_t rank) {
+        auto const& op = static_cast<ArraywiseNode const&>(node).op_;
+        if constexpr (joins_axes) return kept_beside(op.joined_axes(), rank_of_operand, rank);
+        else return op.kept_axes(operand, rank_of_operand, rank);
+    }
+    static constexpr auto find_kept_axes() {
+        using F = decltype(ArraywiseRecord::Table::kept_axes);
+        if constexpr (keeps_axes) return F(&kept_axes_of);
+        else return F(nullptr);
+    }
     static constexpr typename ArraywiseRecord::Table table{type_name<Op>, is_linear<Op, count>,
-        count, type_info<Y>, types.data(), uses.data(), all_uses};
+        count, type_info<Y>, types.data(), uses.data(), all_uses,
+        keeps_axes ? Dependence::axes : Op::dependence, find_kept_axes()};
 
     Op op_;
 };

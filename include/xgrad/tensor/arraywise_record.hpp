@@ -20,6 +20,9 @@ public:
         TypeInfo const* const* operands;
         Uses const* uses; // what the gradient of each operand reads
         Uses all_uses;    // union of these
+        Dependence dependence;
+        Axes (*kept_axes)(ArraywiseRecord const& node, std::size_t operand,
+            std::size_t rank_of_operand, std::size_t rank); // or null
     };
 
     XGRAD_FUNCTION void apply(
@@ -30,6 +33,9 @@ public:
     ForwardRule forward_rule() const noexcept override {
         return table_.is_linear ? ForwardRule::one_tangent : ForwardRule::batch;
     }
+    Dependence dependence() const noexcept override { return table_.dependence; }
+    [[gnu::cold]] XGRAD_FUNCTION Axes kept_axes(
+        std::size_t edge, std::size_t rank_of_input, std::size_t rank) const override;
     [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
     XGRAD_FUNCTION void release_saved() noexcept override;

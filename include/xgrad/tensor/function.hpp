@@ -72,7 +72,11 @@ public:
     }
     ForwardRule forward_rule() const noexcept override {
         if constexpr (!has_jvp<F, gradient_of<V>...>) return ForwardRule::reverse;
-        else return F::is_elementwise ? ForwardRule::local : ForwardRule::one_tangent;
+        else return ForwardRule::one_tangent;
+    }
+    Dependence dependence() const noexcept override {
+        constexpr bool is_local = F::is_elementwise && has_jvp<F, gradient_of<V>...>;
+        return is_local ? Dependence::elements : Dependence::unknown;
     }
 
 private:

@@ -44,6 +44,7 @@ Tensor<std::int64_t> indices_of_rank(
 /// gradient.
 struct Median : Arraywise {
     static constexpr std::string_view written = "median";
+    static constexpr auto dependence = Dependence::all;
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {

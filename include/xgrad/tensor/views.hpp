@@ -253,6 +253,7 @@ Tensor<precision_of<T>> Tensor<T>::imag() const
 /// A copy; the gradient is passed on unchanged.
 struct Clone : Arraywise {
     static constexpr std::string_view written = "clone";
+    static constexpr auto dependence = Dependence::selection;
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(x.shape);
         detail::copy_elements(out, x);

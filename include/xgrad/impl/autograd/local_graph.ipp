@@ -167,6 +167,7 @@ public:
             if (tangents[i].defined()) add_to(results[0], times(i, tangents[i]));
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    Dependence dependence() const noexcept override { return Dependence::elements; }
     std::string name() const override { return backward_name(operation()); }
     std::string formula() const override {
         std::string text(operation());

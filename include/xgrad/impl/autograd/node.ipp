@@ -72,6 +72,10 @@ XGRAD_FUNCTION void Node::pushforward(std::span<AnyTensor const>, std::span<AnyT
     detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
 }
 
+XGRAD_FUNCTION Axes Node::kept_axes(std::size_t, std::size_t, std::size_t rank) const {
+    return Axes(rank, -1);
+}
+
 namespace detail {
 
 XGRAD_FUNCTION std::string backward_name(std::string_view operation) {

@@ -93,6 +93,12 @@ public:
         results[0] = apply_view_map(geometry_, map_, tangents[0], name_);
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    Dependence dependence() const noexcept override {
+        bool const joins = geometry_->type->size > geometry_->base_type->size; // real and imaginary
+        return map_ == ViewMap::erase || (map_ == ViewMap::gather) != joins
+                   ? Dependence::selection
+                   : Dependence::transposed;
+    }
     std::string name() const override { return backward_name(name_); }
 
 private:
@@ -133,6 +139,10 @@ public:
         add_to(results[0], apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices"));
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    Dependence dependence() const noexcept override {
+        return geometry_->type->size < geometry_->base_type->size ? Dependence::transposed
+                                                                  : Dependence::selection;
+    }
     std::string name() const override { return "CopySlices"; }
 
 private:

@@ -52,12 +52,11 @@ private:
         }
         return fits && last < size_of(of) ? std::optional(offset) : std::nullopt;
     }
-    /// True where it is worth to ask a Node for views: it saves no values, and is no user's.
+    /// True where it is worth to ask a Node for views.
     static bool selects(Node& node) {
-        auto const rule = node.forward_rule();
-        return !NodeHooks::of(node) && node.saved_tensors().empty() &&
-               (rule == ForwardRule::batch ||
-                   (rule == ForwardRule::one_tangent && node.formula() != node.name()));
+        auto const kind = node.dependence();
+        return (kind == Dependence::selection || kind == Dependence::transposed) &&
+               !NodeHooks::of(node);
     }
     /// Evaluates the expressions that compute a part of an output; false where it is something
     /// else.
@@ -70,8 +69,6 @@ private:
         Tensors parts(node.num_outputs()), results(edges.size());
         parts[edge.input_nr] = part;
         node.apply(parts, results);
-        // A sum hands its gradient on to both operands, which would write to the same entries.
-        if (results.size() == 2 && results[0].is_same(results[1])) return false;
         for (std::size_t i = 0; i < edges.size(); ++i)
             if (edges[i] && !visit(edges[i], results[i])) return false;
         return true;

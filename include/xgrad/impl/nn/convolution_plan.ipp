@@ -100,6 +100,12 @@ XGRAD_FUNCTION Shape Windows::unpooled(Shape shape) const {
     return shape;
 }
 
+XGRAD_FUNCTION Axes Windows::kept_axes(std::size_t rank) const {
+    Axes kept = xgrad::detail::all_axes(rank);
+    std::fill(kept.end() - axes, kept.end(), -1);
+    return kept;
+}
+
 XGRAD_FUNCTION std::vector<AxisWindow> sliding_windows(
     std::string_view name, Shape const& shape, PoolAxis const& axis) {
     AxisGeometry const& s = axis.geometry;

@@ -5,7 +5,7 @@
 #include <bit>
 #include <unordered_map>
 
-#include <xgrad/impl/sparse/node_probe.ipp>
+#include <xgrad/impl/sparse/node_links.ipp>
 #include <xgrad/sparse/plan.hpp>
 
 namespace xgrad::detail {

@@ -5,26 +5,11 @@
 #include <unordered_map>
 
 #include <xgrad/autograd/second_order.hpp>
-#include <xgrad/impl/sparse/node_probe.ipp>
+#include <xgrad/impl/sparse/node_links.ipp>
 #include <xgrad/sparse/graph_structure.hpp>
 #include <xgrad/sparse/pattern.hpp>
 
 namespace xgrad::detail {
-
-XGRAD_LAZY_BODY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outputs) {
-    std::unordered_map<Node const*, bool> depends;
-    for (auto const& x : inputs) depends[gradient_edge(x).function.get()] = true;
-    std::vector<Node*> order;
-    walk_graph(
-        edges_to(outputs),
-        [&](Edge const& edge) { return depends.emplace(edge.function.get(), false).second; },
-        [&](Node& node) {
-            for (auto const& edge : node.next_edges())
-                depends[&node] |= edge && depends[edge.function.get()];
-            if (depends[&node]) order.push_back(&node);
-        });
-    return order;
-}
 
 XGRAD_LAZY_BODY bool is_custom(Node& node) {
     bool const is_operation = node.formula() != node.name();
@@ -58,12 +43,6 @@ private:
     }
     std::uint64_t state_ = 0;
 };
-
-/// The shape of the result or grad_output, as it is broadcast to the index space.
-XGRAD_LAZY Shape result_shape(FusedNode const& node, bool keep) {
-    auto const* const sum = node.sum();
-    return sum ? sum->reduced(node.space(), keep) : node.space();
-}
 
 /// Follows shapes from the inputs on, one Node after the other.
 template <class = void> class StructureReader {
@@ -152,19 +131,20 @@ private:
             tangents[e] = tensor_of(*type, std::move(view));
             first += numel(shape);
         }
-        RandomSavedTensors<> const saved(node);
         if (std::ranges::any_of(tangents, &AnyTensor::defined)) node.pushforward(tangents, results);
+        auto const kind = node.dependence();
         hash.add(std::hash<std::string>()(node.name()));
         for (std::size_t o = 0; o < to.size(); ++o) {
             if (!results[o].defined()) continue;
             auto const& type = *(to[o].type = results[o].impl().type);
             to[o].shape = results[o].shape();
-            if (is_custom(node)) continue;
-            if (!saved.empty()) { // numbers that rounding may change
-                for (double const x : doubles_of(results[o], 1))
-                    hash.add((std::bit_cast<std::uint32_t>(static_cast<float>(x)) + 0x8000) >> 16);
-                continue;
-            }
+            if (kind == Dependence::axes)
+                for (std::size_t e = 0; e < from.size(); ++e)
+                    if (tangents[e].defined())
+                        for (auto const axis :
+                            node.kept_axes(e, from[e]->shape.size(), to[o].shape.size()))
+                            hash.add(static_cast<std::uint64_t>(axis));
+            if (kind != Dependence::selection && kind != Dependence::transposed) continue;
             AnyArray const& a = results[o].impl().array;
             auto const at = std::ranges::find(
                 numbers_, a.storage, [](auto const& t) -> auto& { return t.impl().array.storage; });
@@ -230,7 +210,7 @@ public:
             std::iota(outer.begin(), outer.end(), 0);
             std::iota(inner.begin(), inner.end(), static_cast<int>(first));
             first += inner.size();
-            outputs[edge.input_nr] = {x.impl().type, x.shape(),
+            outputs[edge.input_nr] = {{x.impl().type, x.shape()},
                 SparsePattern(x.numel(), columns_, std::move(outer), std::move(inner)), true};
         }
     }
@@ -263,14 +243,14 @@ public:
     }
 
 private:
-    Dependence const* at(Edge const& edge) const {
+    Dependent const* at(Edge const& edge) const {
         auto const it = edge ? found_.find(edge.function.get()) : found_.end();
         if (it == found_.end() || edge.input_nr >= it->second.size()) return nullptr;
         auto const& found = it->second[edge.input_nr];
         return found.type ? &found : nullptr;
     }
     void visit(Node& node) {
-        std::vector<Dependence const*> from;
+        std::vector<Dependent const*> from;
         for (auto const& edge : node.next_edges()) from.push_back(at(edge));
         if (std::ranges::none_of(from, [](auto* x) { return x != nullptr; })) return;
         auto& to = found_[&node];
@@ -279,31 +259,27 @@ private:
             visit_fused(static_cast<FusedNode const&>(node), from, to[0]);
         else if (node.forward_rule() == ForwardRule::fused_gradient)
             visit_gradient(static_cast<FusedGradientNode<> const&>(node), from, to);
-        else NodeProbe<>(name_, columns_, node, from).run(to);
+        else NodeLinks<>(name_, columns_, node, from).run(to);
     }
 
-    void visit_fused(
-        FusedNode const& node, std::span<Dependence const*> from, Dependence& to) const {
+    void visit_fused(FusedNode const& node, std::span<Dependent const*> from, Dependent& to) const {
         Links links;
         for (std::size_t k = 0; k < node.operand_count(); ++k)
             if (node.makes_gradient(k))
                 if (auto const* const x = from[node.edge_of(k)])
                     links.push_back({&x->pattern, places_in(result_shape(node, true), node.space()),
                         places_in(node.operand_shape(k), node.space())});
-        to = dependence(name_, columns_, node.table().result_type,
+        to = dependent(name_, columns_, node.table().result_type,
             result_shape(node, node.sum() && node.sum()->keeps_dims), links);
     }
-    static bool is_same(Edge const& a, Edge const& b) {
-        return a.function == b.function && a.input_nr == b.input_nr;
-    }
-    void visit_gradient(FusedGradientNode<> const& node, std::span<Dependence const*> from,
-        std::span<Dependence> to) const {
+    void visit_gradient(FusedGradientNode<> const& node, std::span<Dependent const*> from,
+        std::span<Dependent> to) const {
         FusedNode const& of = node.of();
         if (fused_) note_operands(node, from);
         for (std::size_t t = 0; t < of.operand_count(); ++t) {
             if (!of.makes_gradient(t)) continue;
             Links links;
-            auto const link = [&](Dependence const* x, Shape const& shape) {
+            auto const link = [&](Dependent const* x, Shape const& shape) {
                 if (x)
                     links.push_back({&x->pattern, places_in(of.operand_shape(t), of.space()),
                         places_in(shape, of.space())});
@@ -311,25 +287,12 @@ private:
             auto const edge = each_operand(
                 node, [&](std::size_t e, std::size_t k) { link(from[e], of.operand_shape(k)); });
             if (edge < from.size()) link(from[edge], result_shape(of, true));
-            to[of.edge_of(t)] = dependence(
+            to[of.edge_of(t)] = dependent(
                 name_, columns_, *of.table().operand_types[t], of.operand_shape(t), links);
         }
     }
 
-    /// Calls f(edge, operand) for the edges of operands; returns the number of them.
-    template <class F>
-    static std::size_t each_operand(FusedGradientNode<> const& node, F const& f) {
-        // edges to those operands on which the gradients depend, in their order, and then to
-        // grad_output
-        FusedNode const& of = node.of();
-        std::size_t edge = 0;
-        for (std::size_t k = 0; k < of.operand_count() && edge < node.next_edges().size(); ++k)
-            if (of.makes_gradient(k) &&
-                is_same(of.next_edges()[of.edge_of(k)], node.next_edges()[edge]))
-                f(edge++, k);
-        return edge;
-    }
-    void note_operands(FusedGradientNode<> const& node, std::span<Dependence const*> from) const {
+    void note_operands(FusedGradientNode<> const& node, std::span<Dependent const*> from) const {
         FusedNode const& of = node.of();
         std::vector<FusedGradients::Operand> operands;
         auto const count = each_operand(node, [&](std::size_t edge, std::size_t k) {
@@ -349,7 +312,7 @@ private:
     TensorSpan inputs_;
     FusedGradients* fused_;
     std::size_t columns_ = 0;
-    std::unordered_map<Node const*, std::vector<Dependence>> found_; // by outputs
+    std::unordered_map<Node const*, std::vector<Dependent>> found_; // by outputs
 };
 
 XGRAD_LAZY_BODY SparsePattern find_pattern(

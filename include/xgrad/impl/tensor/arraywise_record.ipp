@@ -33,6 +33,13 @@ XGRAD_FUNCTION void ArraywiseRecord::push_tangents(
     }
 }
 
+XGRAD_FUNCTION Axes ArraywiseRecord::kept_axes(
+    std::size_t edge, std::size_t rank_of_input, std::size_t rank) const {
+    std::size_t i = 0;
+    while (!(wanted_ >> i & 1) || operands_[i].edge != edge) ++i;
+    return table_.kept_axes(*this, i, rank_of_input, rank);
+}
+
 XGRAD_FUNCTION std::string ArraywiseRecord::formula() const {
     std::string s(table_.name);
     for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_name(i);

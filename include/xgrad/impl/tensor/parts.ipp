@@ -46,6 +46,7 @@ public:
         else distribute(tangents[0], results);
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    Dependence dependence() const noexcept override { return Dependence::selection; }
     std::string name() const override { return backward_name(name_); }
 
 private:
