@@ -32,6 +32,7 @@ SAID_ONCE = {
         "operand_count": "The number of operands in the expression; one that occurs twice counts twice.",
         "is_multilinear": "True if the operation is linear in each of its arguments.",
         "uses": "The values that the pullback of each argument reads: arguments, and the result.",
+        "dependence": "On which elements of an argument an element of the result depends.",
     },
     "function": {
         "project": "The component of v that is tangent at x.",
@@ -41,6 +42,8 @@ SAID_ONCE = {
         "gradient": "The gradient on the manifold of a function whose gradient at x is g.",
         "hessian": "The covariant derivative along v of the gradient on the manifold; h is that of g.",
         "random": "A random point with the shape and type of x.",
+        "joined_axes": "The axes along which all elements depend on each other; along the others none do.",
+        "kept_axes": "For each axis of the result that of the argument on whose same index it depends, or -1.",
     },
 }
 

@@ -152,7 +152,7 @@ template <class... Signatures> struct Transcendental : Elementwise<Signatures...
 
 /// Base of an operation on whole arrays.
 struct Arraywise {
-    static constexpr bool whole_arrays = true; // marks an operation on whole arrays
+    static constexpr bool whole_arrays = true;              // marks an operation on whole arrays
     static constexpr auto dependence = Dependence::unknown; // or it has kept_axes()
 };
 

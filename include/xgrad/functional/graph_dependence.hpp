@@ -28,8 +28,7 @@ AnyTensor numbered(TypeInfo const& type, Shape const& shape, Number const& numbe
     });
     return t;
 }
-/// The numbers in a tensor where numbered() ones were moved to; 0 elsewhere, and none in an
-/// undefined one.
+/// The numbers in a tensor to which numbered() ones were moved, or 0; none in an undefined one.
 XGRAD_LAZY std::vector<double> numbers_in(AnyTensor const& t);
 /// The tangents of the outputs of a Node for numbered() ones of its inputs: number(i), where i
 /// counts the elements of all of them.

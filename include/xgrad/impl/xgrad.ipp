@@ -22,7 +22,6 @@
 #include <xgrad/impl/expr/flat_expression.ipp>
 #include <xgrad/impl/functional/checkpoint.ipp>
 #include <xgrad/impl/functional/evaluation.ipp>
-#include <xgrad/impl/functional/graph_dependence.ipp>
 #include <xgrad/impl/functional/jacobian.ipp>
 #include <xgrad/impl/functional/vjp.ipp>
 #include <xgrad/impl/fuse/kernel_call.ipp>

@@ -2,7 +2,8 @@
 // the elements of the inputs on which it depends, from the inputs on, one Node after the other.
 // - A fused Node connects elements at the same place of its index space: a full operand to the
 //   results element by element, a broadcast one to all that read it, a summed axis to one result.
-// - A Node that selects elements (slices, views, permutations, gathers, joins), or is the adjoint of
+// - A Node that selects elements (slices, views, permutations, gathers, joins), or is the adjoint
+// of
 //   such a one, is applied to the numbers of elements: what arrives says which element is where.
 // - Another operation on whole arrays (products of matrices, transforms) is dense, but along the
 //   axes that it keeps: see Dependence.

@@ -1,7 +1,6 @@
 // Bodies of jacobian.hpp, and what its option `rows` checks.
 #pragma once
 
-#include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/graph_dependence.hpp>
 #include <xgrad/functional/jacobian.hpp>
 #include <xgrad/impl/functional/expression_jacobian.ipp>
