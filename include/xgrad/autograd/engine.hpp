@@ -54,6 +54,14 @@ struct Captures {
 /// capture.
 void run_backward(std::span<Root> roots, Captures captures, bool keep_graph, bool create_graph,
     std::uint64_t oldest = 0);
+/// Runs a pass on the stack of a new thread with the thread-local variables of this one. Rethrows
+/// what it throws.
+XGRAD_LAZY [[gnu::cold]] void run_on_fresh_stack(std::span<Root> roots, Captures captures,
+    bool keep_graph, bool create_graph, std::uint64_t oldest);
+/// run_on_fresh_stack(), set by allow_nested_passes(): so that only programs in which something
+/// runs within a pass contain it.
+inline constinit std::atomic<decltype(&run_backward)> on_fresh_stack{nullptr};
+XGRAD_LAZY void allow_nested_passes() noexcept;
 void discover_needed(GraphTask& task, std::span<Root const> roots);
 
 /// The innermost pass that the calling thread runs.

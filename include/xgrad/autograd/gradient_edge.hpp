@@ -25,7 +25,7 @@ public:
                 "Can only get a gradient edge for Tensors that require gradients.");
     }
     XGRAD_LAZY GradientEdge(Node* node, std::uint32_t output_nr);
-    GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
+    XGRAD_LAZY GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
 
     /// The Node whose output this is; null for a tensor that requires no gradient.
     Node* node() const noexcept { return edge_.function.get(); }

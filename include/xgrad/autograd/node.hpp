@@ -238,7 +238,7 @@ struct NodeHooks {
 };
 
 /// Identifies the owner of this thread's NodeLocks: the thread itself, or the thread for which it
-/// continues a pass (on_fresh_stack() in engine.hpp).
+/// continues a pass (run_on_fresh_stack() in engine.hpp).
 inline constinit thread_local char const own_lock_identity = 0;
 inline constinit thread_local void const* lock_identity = nullptr;
 

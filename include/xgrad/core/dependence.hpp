@@ -27,7 +27,8 @@ inline Axes kept_beside(Axes const& over, std::size_t rank_of_operand, std::size
     if (std::min(rank_of_operand, rank) != full && rank_of_operand + rank + over.size() != 2 * full)
         return kept; // none of them is what it should be
     for (std::size_t axis = 0, to = 0; axis < full; ++axis) {
-        bool const works = std::ranges::find(over, static_cast<std::ptrdiff_t>(axis)) != over.end();
+        bool const works =
+            std::find(over.begin(), over.end(), static_cast<std::ptrdiff_t>(axis)) != over.end();
         if (!works) kept[to] = from;
         from += !works || rank_of_operand == full;
         to += !works || rank == full;

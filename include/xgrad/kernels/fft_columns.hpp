@@ -241,8 +241,9 @@ public:
     std::size_t table_size() const { return twiddles_.size(); }
 
     static bool can(std::size_t n) {
-        return std::ranges::all_of(
-            radices(n), [](std::size_t radix) { return radix <= largest_radix; });
+        auto const all = radices(n);
+        return std::all_of(
+            all.begin(), all.end(), [](std::size_t radix) { return radix <= largest_radix; });
     }
 
     /// Transforms the columns of x, whose rows are `gap` elements apart. Returns where the result

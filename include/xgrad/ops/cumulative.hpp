@@ -36,7 +36,7 @@ Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> st
     }
     CachedVector<wide<T>> values(columns);
     for (std::size_t begin = 0; begin < out.numel; begin += n * columns) {
-        std::ranges::fill(values, start);
+        std::fill(values.begin(), values.end(), start);
         for (std::size_t i = 0; i < n; ++i) {
             std::size_t const at = begin + (reversed ? n - 1 - i : i) * columns;
             for (std::size_t c = 0; c < columns; ++c)

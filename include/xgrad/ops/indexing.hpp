@@ -169,7 +169,7 @@ public:
     XGRAD_LAZY Window finish();
 
 private:
-    void whole() { window_.add({0, shape_[axis_++]}); }
+    XGRAD_LAZY void whole() { window_.add({0, shape_[axis_++]}); }
 
     Shape const& shape_;
     std::size_t named_, axis_ = 0;

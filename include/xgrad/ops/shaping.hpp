@@ -163,7 +163,8 @@ template <Operand X> auto movedim(X const& x, AxisList const& from, AxisList con
         auto const axis =
             static_cast<std::ptrdiff_t>(detail::normalize_axis("movedim", from[i], shape));
         order[detail::normalize_axis("movedim", to[i], shape)] = axis;
-        others.erase(static_cast<std::size_t>(std::ranges::find(others, axis) - others.begin()));
+        others.erase(static_cast<std::size_t>(
+            std::find(others.begin(), others.end(), axis) - others.begin()));
     }
     for (auto const* next = others.begin(); auto& axis : order)
         if (axis == open) axis = *next++;

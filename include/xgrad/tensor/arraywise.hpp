@@ -131,8 +131,9 @@ Array<T> const& array_among(
     std::span<AnyTensor const* const> operands, std::string_view operation, Tensor<T> const& x) {
     if (!x.defined()) [[unlikely]]
         fail_undefined(operation, "argument",
-            static_cast<std::size_t>(
-                std::ranges::find_if_not(operands, &AnyTensor::defined) - operands.begin()));
+            static_cast<std::size_t>(std::find_if(operands.begin(), operands.end(), [](auto* t) {
+                return !t->defined();
+            }) - operands.begin()));
     return x.array_of();
 }
 

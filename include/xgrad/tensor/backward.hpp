@@ -165,12 +165,13 @@ auto gradients_of(
     AnyTensor const& output, TensorParts<T> const& inputs, GradOptions const& options) {
     return gradients_of(output, std::vector<Tensor<T>>(inputs), options);
 }
-inline std::vector<AnyTensor> gradients_of(
-    AnyTensor const& output, std::vector<AnyTensor> const& inputs, GradOptions const& options) {
+template <std::same_as<AnyTensor> T>
+std::vector<T> gradients_of(
+    AnyTensor const& output, std::vector<T> const& inputs, GradOptions const& options) {
     return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
 }
-inline AnyTensor gradients_of(
-    AnyTensor const& output, GradientEdge const& input, GradOptions const& options) {
+template <std::same_as<GradientEdge> E>
+AnyTensor gradients_of(AnyTensor const& output, E const& input, GradOptions const& options) {
     return grad(TensorsOrEdges{output}, TensorsOrEdges{input}, options)[0];
 }
 

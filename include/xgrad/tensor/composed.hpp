@@ -138,7 +138,8 @@ auto percentile(X const& x, double percent, Axis... axis) {
 template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index) {
     auto const row = flatten(x);
     auto const at = detail::positions(index, numel(Shape(x.shape())));
-    return detail::only_reshaped(reshape(index_select(row, 0, flatten(at)), Axes(index.shape())));
+    return detail::only_reshaped(
+        reshape(index_select(row, 0, at.reshape({-1})), Axes(index.shape())));
 }
 /// The slices of x along an axis with these indices; the shape of `index` replaces the axis.
 template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index, std::ptrdiff_t axis) {
@@ -148,8 +149,8 @@ template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index, st
         if (d != at) shape.push_back(static_cast<std::ptrdiff_t>(x.shape()[d]));
         else
             for (auto const n : index.shape()) shape.push_back(static_cast<std::ptrdiff_t>(n));
-    return detail::only_reshaped(
-        reshape(index_select(x, axis, flatten(detail::positions(index, x.shape()[at]))), shape));
+    return detail::only_reshaped(reshape(
+        index_select(x, axis, detail::positions(index, x.shape()[at]).reshape({-1})), shape));
 }
 
 // Products of matrices: matmul() of two matrices, of two stacks of them, or of a matrix and a

@@ -37,11 +37,11 @@ public:
     XGRAD_LAZY bool needs_input_grad(std::size_t argument, std::size_t element) const;
 
     XGRAD_LAZY void mark_dirty(AnyTensor const& t);
-    void mark_non_differentiable(AnyTensor const& t) {
+    XGRAD_LAZY void mark_non_differentiable(AnyTensor const& t) {
         check_in_forward("mark_non_differentiable");
         non_differentiable_.push_back(t);
     }
-    void save_for_backward(Tensors tensors) {
+    XGRAD_LAZY void save_for_backward(Tensors tensors) {
         check_in_forward("save_for_backward");
         to_save_ = std::move(tensors);
     }
@@ -105,7 +105,7 @@ private:
         std::span<AnyTensor const> incoming, std::span<AnyTensor> results, Rule rule);
 
     XGRAD_LAZY static std::size_t find(Tensors const& all, AnyTensor const& t);
-    static bool contains(Tensors const& all, AnyTensor const& t) {
+    XGRAD_LAZY static bool contains(Tensors const& all, AnyTensor const& t) {
         return find(all, t) < all.size();
     }
 

@@ -46,7 +46,7 @@ public:
     }
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
+        if (!any_defined(gradients)) return;
         if (!recording() || !would_record(gradients)) apply_fused(gradients, results);
         else if (of_.table().traced) apply_recorded(gradients, results);
         else apply_undifferentiable(gradients, results);
@@ -94,9 +94,7 @@ public:
                 of_.local_jacobian(of_.wanted()).pull(gradient, results);
             }
         }
-        if (std::ranges::none_of(
-                tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
-            return;
+        if (!any_defined(tangents.first(tangents.size() - has_gradient_edge_))) return;
         std::vector<AnyTensor> of_operands(of_.next_edges().size());
         std::vector<AnyTensor> found(operand_count());
         for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
@@ -118,9 +116,12 @@ private:
     }
 
     bool would_record(std::span<AnyTensor const> gradients) const {
-        return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) {
-            return g.defined() && g.requires_grad();
-        });
+        bool would = differentiable_ != 0;
+        for (auto const& g : gradients) would |= g.defined() && g.requires_grad();
+        return would;
+    }
+    static bool any_defined(std::span<AnyTensor const> all) {
+        return std::any_of(all.begin(), all.end(), [](auto const& t) { return t.defined(); });
     }
 
     UnpackGuard open_saved() {

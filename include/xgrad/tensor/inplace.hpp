@@ -42,7 +42,7 @@ class NewGradFn {
 public:
     /// `written` leads to the grad_fn of the new values.
     XGRAD_LAZY NewGradFn(AnyTensor const& t, Edge written);
-    void begin() noexcept {
+    XGRAD_LAZY void begin() noexcept {
         changed_->array.storage->bump();
         take();
     }

@@ -29,10 +29,10 @@ public:
     XGRAD_LAZY void erase(std::string_view name);
     /// The tensor of that name, or null. It is found in O(log n) comparisons.
     XGRAD_LAZY AnyTensor const* find(std::string_view name) const;
-    bool contains(std::string_view name) const { return find(name); }
+    XGRAD_LAZY bool contains(std::string_view name) const { return find(name); }
     /// The tensor of that name; throws IndexError where there is none.
     XGRAD_LAZY AnyTensor const& at(std::string_view name) const;
-    AnyTensor const& operator[](std::string_view name) const { return at(name); }
+    XGRAD_LAZY AnyTensor const& operator[](std::string_view name) const { return at(name); }
     /// The same, to assign to; set() adds an entry.
     XGRAD_LAZY AnyTensor& operator[](std::string_view name);
 

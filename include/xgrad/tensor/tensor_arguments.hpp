@@ -235,7 +235,7 @@ template <class T> struct ArrayOf {
         if constexpr (StridedXtensor<E const>)
             if constexpr (std::same_as<T, std::remove_cvref_t<decltype(*e.data())>>) {
                 Strides const strides(e.strides().begin(), e.strides().end());
-                if (std::ranges::none_of(strides, [](auto s) { return s < 0; })) {
+                if (std::none_of(strides.begin(), strides.end(), [](auto s) { return s < 0; })) {
                     auto* const first = const_cast<T*>(e.data() + e.data_offset());
                     Array<T> source;
                     source.set_view(a.shape, strides);

@@ -74,7 +74,7 @@ public:
             "x(index) = number: a tensor of integers takes whole numbers");
         if (index_.numel() == 0) return;
         auto const extent = shape_[static_cast<std::size_t>(axis_)];
-        auto const [last, is_named] = detail::last_of_each_position(xgrad::flatten(index_), extent);
+        auto const [last, is_named] = detail::last_of_each_position(index_.reshape({-1}), extent);
         Tensor<T> const values = [&] {
             if constexpr (Number<X>) return full<T>(this->shape(), detail::converted<T>(x));
             else {
@@ -87,7 +87,7 @@ public:
         Axes of_values(shape_), along(shape_.size(), 1);
         of_values[static_cast<std::size_t>(axis_)] = static_cast<std::ptrdiff_t>(index_.numel());
         along[static_cast<std::size_t>(axis_)] = static_cast<std::ptrdiff_t>(extent);
-        Tensor<T> const changed = where(xgrad::reshape(is_named, along),
+        Tensor<T> const changed = where(is_named.reshape(along),
             index_select(xgrad::reshape(values, of_values), axis_, last),
             xgrad::reshape(part_, Axes(shape_)));
         part_.copy_(xgrad::reshape(changed, Axes(part_.shape())));

@@ -86,9 +86,26 @@ struct PassVariables {
     }
 };
 
-/// Runs a pass on the stack of a new thread with the thread-local variables of this one. Rethrows
-/// what it throws.
-template <class Pass> [[gnu::cold, gnu::noinline]] void run_on_fresh_stack(Pass pass) {
+XGRAD_FUNCTION void run_backward(std::span<Root> roots, Captures captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest) {
+    if (pass_depth == passes_per_stack)
+        if (auto* const continued = on_fresh_stack.load(std::memory_order_relaxed))
+            return continued(roots, captures, keep_graph, create_graph, oldest);
+    GraphTask task(captures, keep_graph, oldest);
+    try {
+        {
+            PassMode const mode(create_graph);
+            task.run(roots);
+        }
+        if (task.extras) task.extras->run_callbacks();
+    } catch (...) {
+        if (task.extras) task.extras->run_failure_callbacks();
+        throw;
+    }
+}
+
+XGRAD_LAZY_BODY void run_on_fresh_stack(std::span<Root> roots, Captures captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest) {
     PassVariables variables;
     auto const others = ThreadState::addresses();
     std::exception_ptr thrown;
@@ -98,7 +115,7 @@ template <class Pass> [[gnu::cold, gnu::noinline]] void run_on_fresh_stack(Pass 
         ThreadState::swap_with(others);
         auto const depth = std::exchange(pass_depth, 0);
         try {
-            pass();
+            run_backward(roots, captures, keep_graph, create_graph, oldest);
         } catch (...) { thrown = std::current_exception(); }
         pass_depth = depth;
         ThreadState::swap_with(others);
@@ -113,22 +130,8 @@ template <class Pass> [[gnu::cold, gnu::noinline]] void run_on_fresh_stack(Pass 
     if (thrown) std::rethrow_exception(thrown);
 }
 
-XGRAD_FUNCTION void run_backward(std::span<Root> roots, Captures captures, bool keep_graph,
-    bool create_graph, std::uint64_t oldest) {
-    if (pass_depth == passes_per_stack)
-        return run_on_fresh_stack(
-            [=] { run_backward(roots, captures, keep_graph, create_graph, oldest); });
-    GraphTask task(captures, keep_graph, oldest);
-    try {
-        {
-            PassMode const mode(create_graph);
-            task.run(roots);
-        }
-        if (task.extras) task.extras->run_callbacks();
-    } catch (...) {
-        if (task.extras) task.extras->run_failure_callbacks();
-        throw;
-    }
+XGRAD_LAZY_BODY void allow_nested_passes() noexcept {
+    on_fresh_stack.store(&run_on_fresh_stack, std::memory_order_relaxed);
 }
 
 } // namespace xgrad::detail

@@ -30,6 +30,7 @@ XGRAD_LAZY_BODY std::vector<AnyTensor> LocalGraph::gradients(
                 {gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
     std::vector<Capture> captures;
     for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
+    allow_nested_passes();
     if (!roots.empty() && !captures.empty())
         run_backward(roots, {captures, &discover_needed}, true, grad_mode,
             captures[0].edge.function->sequence_nr());

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include <xgrad/autograd/anomaly.hpp>
+#include <xgrad/autograd/engine.hpp>
 #include <xgrad/autograd/run_node.hpp>
 
 namespace xgrad::detail {
@@ -234,6 +235,7 @@ XGRAD_LAZY_BODY auto NodeHooks::OutputHooks::exchange_retain_grad(RetainGrad f) 
 
 XGRAD_LAZY_BODY NodeHooks& NodeHooks::made(Node& node) {
     auto* hooks = of(node);
+    allow_nested_passes();
     if (!hooks) {
         auto fresh = std::make_unique<ObservedNode<>>();
         if (node.hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/autograd/accumulate_grad.hpp>
+#include <xgrad/autograd/engine.hpp>
 #include <xgrad/autograd/saved_tensor.hpp>
 #include <xgrad/autograd/saved_tensor_hooks.hpp>
 
@@ -168,6 +169,7 @@ private:
 
 XGRAD_LAZY_BODY Owner<PackedTensor> Packing::call_pack(
     std::shared_ptr<Packing const> self, AnyTensor const& value) {
+    allow_nested_passes();
     NoGradGuard const off;
     auto const argument = alias(value);
     auto const version = argument.impl().array.storage->version();

@@ -11,55 +11,53 @@
 
 namespace xgrad::detail {
 
-class CheckpointedCall;
-
-/// What a Node under checkpoint() stores instead of a tensor: the index of the saved tensor. It
-/// holds the tensor itself only while the function is evaluated again.
-struct CheckpointSlot {
-    // null in the second evaluation: then the slot holds its tensor
-    std::shared_ptr<CheckpointedCall const> call;
-    std::size_t index = 0;
-    // which Node saved it: all that a Node saves is packed before the next one is recorded
-    std::uint64_t node = 0;
-    DType dtype;
-    Shape shape;
-    // null for a tensor that belongs to an input, whose version is checked there
-    Storage const* memory;
-    std::uint32_t version;
-    AnyTensor value;
-
-    /// The tensor that was saved.
-    XGRAD_LAZY AnyTensor checked(AnyTensor const& t) const;
-};
-
 /// One call of a function under checkpoint(): all that is needed to call it again, and a list of
-/// what it saved the first time.
-class CheckpointedCall : public std::enable_shared_from_this<CheckpointedCall> {
+/// what it saved the first time. It is a template so that only programs that call checkpoint()
+/// instantiate it.
+template <class = void>
+class CheckpointedCall : public std::enable_shared_from_this<CheckpointedCall<>> {
 public:
     using Function = std::function<Tensors(Tensors const&)>;
 
     /// Inputs are saved as any Node saves tensors: by the hooks on saved tensors that are active,
     /// also by those of an outer checkpoint().
-    XGRAD_LAZY explicit CheckpointedCall(Tensors const& inputs);
+    explicit CheckpointedCall(Tensors const& inputs);
 
     /// The first call.
-    XGRAD_LAZY Tensors run(Function f);
+    Tensors run(Function f);
 
 private:
+    /// What a Node under checkpoint() stores instead of a tensor: the index of the saved tensor. It
+    /// holds the tensor itself only while the function is evaluated again.
+    struct Slot {
+        // null in the second evaluation: then the slot holds its tensor
+        std::shared_ptr<CheckpointedCall const> call;
+        std::size_t index = 0;
+        // which Node saved it: all that a Node saves is packed before the next one is recorded
+        std::uint64_t node = 0;
+        DType dtype;
+        Shape shape;
+        // null for a tensor that belongs to an input, whose version is checked there
+        Storage const* memory;
+        std::uint32_t version;
+        AnyTensor value;
+
+        /// The tensor that was saved.
+        AnyTensor checked(AnyTensor const& t) const;
+    };
     /// What a pass has computed again and not used yet, and what the current Node uses, which may
     /// ask for it more than once.
     struct Recomputed {
-        std::vector<std::shared_ptr<CheckpointSlot>> slots;
-        std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
+        std::vector<std::shared_ptr<Slot>> slots;
+        std::vector<std::shared_ptr<Slot>> in_use = {};
 
-        XGRAD_LAZY std::shared_ptr<CheckpointSlot> take(std::size_t index);
+        std::shared_ptr<Slot> take(std::size_t index);
     };
 
     /// In its scope tensors are packed by `pack` instead of the hooks of the program.
     class PackingScope {
     public:
-        XGRAD_LAZY explicit PackingScope(
-            std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
+        explicit PackingScope(std::function<std::shared_ptr<Slot>(AnyTensor const&)> pack)
             : packing_(std::make_shared<Packing const>(
                   std::move(pack), [](void const* packed) { return unpack(packed); })),
               scope_(default_packing, &packing_) {}
@@ -69,18 +67,18 @@ private:
         ScopedValue<std::shared_ptr<Packing const> const*> scope_;
     };
 
-    XGRAD_LAZY std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
+    std::shared_ptr<Slot> slot_of(AnyTensor const& t) const;
 
-    XGRAD_LAZY static AnyTensor unpack(void const* packed);
+    static AnyTensor unpack(void const* packed);
 
     /// Saved tensor `index`, from what the running pass has computed again. A tensor is released
     /// when the next Node asks for its own saved tensors, so that a pass holds no more than it
     /// needs.
-    XGRAD_LAZY AnyTensor recomputed(std::size_t index) const;
+    AnyTensor recomputed(std::size_t index) const;
 
-    XGRAD_LAZY std::shared_ptr<Recomputed> run_again() const;
+    std::shared_ptr<Recomputed> run_again() const;
 
-    XGRAD_LAZY static void compare(CheckpointSlot const& first, CheckpointSlot const& now);
+    static void compare(Slot const& first, Slot const& now);
 
     Identity identity_;
     Tensors arguments_; // for the first evaluation
@@ -91,11 +89,11 @@ private:
     std::vector<Storage const*> memory_;
     Ref<Node> node_; // for which the inputs were saved
     Function function_;
-    std::vector<std::weak_ptr<CheckpointSlot>> slots_;
+    std::vector<std::weak_ptr<Slot>> slots_;
     std::optional<RecordedGraph> graph_;
 };
 
-XGRAD_LAZY_BODY AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
+template <class X> AnyTensor CheckpointedCall<X>::Slot::checked(AnyTensor const& t) const {
     if (t.impl().array.storage->version() != version)
         fail<VersionError>("one of the variables needed for gradient computation has been "
                            "modified by an inplace operation: ",
@@ -104,7 +102,8 @@ XGRAD_LAZY_BODY AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
     return t;
 }
 
-XGRAD_LAZY_BODY CheckpointedCall::CheckpointedCall(Tensors const& inputs)
+template <class X>
+CheckpointedCall<X>::CheckpointedCall(Tensors const& inputs)
     : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
       generator_(generator()) {
     for (auto const& t : inputs) {
@@ -117,7 +116,7 @@ XGRAD_LAZY_BODY CheckpointedCall::CheckpointedCall(Tensors const& inputs)
     if (!node_) node_ = Ref<Node>(new AliasNode("Checkpoint", {}));
 }
 
-XGRAD_LAZY_BODY Tensors CheckpointedCall::run(Function f) {
+template <class X> Tensors CheckpointedCall<X>::run(Function f) {
     function_ = std::move(f);
     PackingScope const scope([this](AnyTensor const& t) {
         auto slot = slot_of(t);
@@ -141,8 +140,8 @@ XGRAD_LAZY_BODY Tensors CheckpointedCall::run(Function f) {
     return results;
 }
 
-XGRAD_LAZY_BODY std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::take(
-    std::size_t index) {
+template <class X>
+auto CheckpointedCall<X>::Recomputed::take(std::size_t index) -> std::shared_ptr<Slot> {
     for (auto const& slot : in_use)
         if (slot->index == index) return slot;
     auto slot = std::move(slots[index]);
@@ -152,20 +151,20 @@ XGRAD_LAZY_BODY std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::ta
     return slot;
 }
 
-XGRAD_LAZY_BODY std::shared_ptr<CheckpointSlot> CheckpointedCall::slot_of(
-    AnyTensor const& t) const {
+template <class X>
+auto CheckpointedCall<X>::slot_of(AnyTensor const& t) const -> std::shared_ptr<Slot> {
     auto const* const memory = t.impl().array.storage.get();
-    bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
-    return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(),
-        t.shape(), is_input ? nullptr : memory, memory->version(), t});
+    bool const is_input = std::find(memory_.begin(), memory_.end(), memory) != memory_.end();
+    return std::make_shared<Slot>(Slot{{}, 0, next_sequence, t.dtype(), t.shape(),
+        is_input ? nullptr : memory, memory->version(), t});
 }
 
-XGRAD_LAZY_BODY AnyTensor CheckpointedCall::unpack(void const* packed) {
-    auto const& slot = *static_cast<CheckpointSlot const*>(packed);
+template <class X> AnyTensor CheckpointedCall<X>::unpack(void const* packed) {
+    auto const& slot = *static_cast<Slot const*>(packed);
     return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
 }
 
-XGRAD_LAZY_BODY AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
+template <class X> AnyTensor CheckpointedCall<X>::recomputed(std::size_t index) const {
     bool const in_pass = current_pass || forward_data;
     std::shared_ptr<Recomputed> all;
     if (in_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
@@ -178,14 +177,14 @@ XGRAD_LAZY_BODY AnyTensor CheckpointedCall::recomputed(std::size_t index) const 
     return slot->checked(slot->value);
 }
 
-XGRAD_LAZY_BODY auto CheckpointedCall::run_again() const -> std::shared_ptr<Recomputed> {
+template <class X> auto CheckpointedCall<X>::run_again() const -> std::shared_ptr<Recomputed> {
     Tensors arguments;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
         arguments.push_back(alias(inputs_[i].unpack(*node_)));
         arguments.back().impl().requires_grad = requires_grad_[i];
     }
-    auto const all = std::make_shared<Recomputed>(
-        Recomputed{std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
+    auto const all =
+        std::make_shared<Recomputed>(Recomputed{std::vector<std::shared_ptr<Slot>>(slots_.size())});
     std::size_t count = 0;
     Tensors results;
     auto const before = next_sequence;
@@ -220,8 +219,7 @@ XGRAD_LAZY_BODY auto CheckpointedCall::run_again() const -> std::shared_ptr<Reco
     return all;
 }
 
-XGRAD_LAZY_BODY void CheckpointedCall::compare(
-    CheckpointSlot const& first, CheckpointSlot const& now) {
+template <class X> void CheckpointedCall<X>::compare(Slot const& first, Slot const& now) {
     if (first.dtype != now.dtype || first.shape != now.shape)
         fail<GraphError>("checkpoint: Recomputed values have different metadata than during "
                          "the forward pass: saved tensor ",
@@ -237,7 +235,7 @@ XGRAD_LAZY_BODY void CheckpointedCall::compare(
 
 XGRAD_LAZY_BODY Tensors checkpointed(
     std::function<Tensors(Tensors const&)> f, Tensors const& inputs) {
-    return std::make_shared<CheckpointedCall>(inputs)->run(std::move(f));
+    return std::make_shared<CheckpointedCall<>>(inputs)->run(std::move(f));
 }
 
 } // namespace xgrad::detail

@@ -36,7 +36,8 @@ XGRAD_LAZY_BODY void become_inputs(
     for (auto& t : x)
         if (t.is_inference()) t = t.impl().type->copy(alias(t));
         else if (!create_graph) t = alias(t);
-    if (create_graph) std::ranges::move(recorded_aliases("Alias", x), x.begin());
+    auto aliases = create_graph ? recorded_aliases("Alias", x) : Tensors();
+    std::move(aliases.begin(), aliases.end(), x.begin());
     for (auto const& t : x)
         if (!t.impl().grad_fn) t.impl().requires_grad = true;
 }
@@ -132,7 +133,7 @@ XGRAD_LAZY_BODY void ForwardPass::run(
     ScopedValue<PassData*> const scope(forward_data, &data);
     for (auto& notes : notes_) {
         notes.waiting = notes.users;
-        std::ranges::fill(notes.all(), AnyTensor());
+        for (auto& t : notes.all()) t = {};
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
         auto& notes = notes_[lookup(*inputs_[i].function)];
@@ -198,7 +199,7 @@ XGRAD_LAZY_BODY void ForwardPass::push(Index index) {
         if (edge)
             if (auto& notes = notes_[lookup(*edge.function)];
                 --notes.waiting == 0 && !notes.is_input)
-                std::ranges::fill(notes.all(), AnyTensor());
+                for (auto& t : notes.all()) t = {};
 }
 
 XGRAD_LAZY_BODY void ForwardPass::push_each(
@@ -207,7 +208,7 @@ XGRAD_LAZY_BODY void ForwardPass::push_each(
     for (std::size_t direction = 0; direction < directions_; ++direction) {
         for (std::size_t k = 0; k < tangents.size(); ++k)
             if (tangents[k].defined()) one[k] = tangent_at(tangents[k], direction);
-        std::ranges::fill(made, AnyTensor());
+        for (auto& t : made) t = {};
         node.pushforward(one, made);
         for (std::size_t i = 0; i < made.size(); ++i)
             if (made[i].defined()) put_tangent(results[i], directions_, direction, made[i]);

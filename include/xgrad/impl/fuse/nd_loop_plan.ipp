@@ -154,11 +154,11 @@ XGRAD_FUNCTION bool NdLoopPlan::is_streamed(Walk const& walk) const {
     if (!streams_ || axes_ > 1 || o.is_input() ||
         axis_[0].extent * o.transfer->element < streamed_bytes)
         return false;
-    return o.in_place() && walk.stride[0] == 1 &&
-           reinterpret_cast<std::uintptr_t>(o.array.data) % block_alignment == 0 &&
-           std::ranges::none_of(walks_, [&](Walk const& other) {
-               return other.operand.is_input() && other.operand.array.data == o.array.data;
-           });
+    bool is_read = false;
+    for (auto const& other : walks_)
+        is_read |= other.operand.is_input() && other.operand.array.data == o.array.data;
+    return o.in_place() && walk.stride[0] == 1 && !is_read &&
+           reinterpret_cast<std::uintptr_t>(o.array.data) % block_alignment == 0;
 }
 
 XGRAD_FUNCTION NdLoopPlan::Access NdLoopPlan::access_of(Walk const& walk) const {
@@ -207,10 +207,9 @@ XGRAD_FUNCTION std::size_t NdLoopPlan::part_axis() const {
     std::size_t best = axes_, most = 1;
     for (std::size_t d = axes_; d-- > last_;) {
         std::size_t const boxes = kernel::divided_up(axis_[d].extent, axis_[d].step);
-        if (boxes > most && std::ranges::all_of(walks_, [d](Walk const& walk) {
-                return walk.operand.is_input() || walk.stride[d] != 0;
-            }))
-            best = d, most = boxes;
+        bool moves = boxes > most;
+        for (auto const& walk : walks_) moves &= walk.operand.is_input() || walk.stride[d] != 0;
+        if (moves) best = d, most = boxes;
     }
     return best;
 }

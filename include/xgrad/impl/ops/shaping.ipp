@@ -121,8 +121,8 @@ XGRAD_LAZY_BODY void Window::add(detail::AxisPart const& part) {
 
 XGRAD_LAZY_BODY void Window::look(
     detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
-    std::size_t const indices = step.size(),
-                      kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
+    std::size_t const indices = step.size(), kept = indices - static_cast<std::size_t>(std::count(
+                                                                  step.begin(), step.end(), 0));
     Shape shape;
     Strides strides;
     shape.reserve_exactly(kept);

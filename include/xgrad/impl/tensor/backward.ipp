@@ -93,6 +93,7 @@ XGRAD_LAZY_BODY void forbid_differentiation(
 
 XGRAD_LAZY_BODY void run_to_inputs(
     std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph) {
+    allow_nested_passes();
     run_backward(roots, {captures, &discover_needed}, keep_graph, create_graph);
     for (auto& capture : captures)
         if (auto& g = capture.gradient; g.defined() && !g.impl().array.contiguous) [[unlikely]] {
@@ -178,7 +179,8 @@ XGRAD_LAZY_BODY void grad_into(AnyTensor* gradients, AnyTensor const& output,
     if (inputs.empty() || options.is_grads_batched) {
         std::vector<AnyTensor> all;
         for (auto const* x : inputs) all.push_back(*x);
-        std::ranges::move(grad(TensorsOrEdges{output}, TensorsOrEdges(all), options), gradients);
+        auto found = grad(TensorsOrEdges{output}, TensorsOrEdges(all), options);
+        std::move(found.begin(), found.end(), gradients);
         return;
     }
     LocalArray<Capture, 4> captures(inputs.size());

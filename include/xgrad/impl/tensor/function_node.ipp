@@ -11,7 +11,7 @@ XGRAD_LAZY_BODY CachedVector<Edge> AnyFunctionNode::edges_to(Tensors const& inpu
         return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
     };
     CachedVector<Edge> edges;
-    if (!recording() || std::ranges::none_of(inputs, wants_gradient)) return edges;
+    if (!recording() || std::none_of(inputs.begin(), inputs.end(), wants_gradient)) return edges;
     for (auto const& t : inputs) edges.push_back(wants_gradient(t) ? gradient_edge(t) : Edge());
     return edges;
 }
@@ -21,6 +21,7 @@ XGRAD_LAZY_BODY AnyFunctionNode::AnyFunctionNode(std::string_view function, Tens
     : function_(function), inputs_(std::move(inputs)), first_(std::move(first)),
       edges_(std::move(edges)) {
     set_edges(edges_.data(), edges_.size());
+    allow_nested_passes();
     if (is_recorded())
         for (auto const& t : inputs_) shapes_.push_back(t.defined() ? t.shape() : Shape());
 }
@@ -159,7 +160,7 @@ XGRAD_LAZY_BODY void AnyFunctionNode::forbid_unrecorded(std::string_view name,
         set_error(message_of({function_, ": trying to differentiate twice a function that was "
                                          "marked with once_differentiable"}),
             edges_, incoming, results);
-    else if (std::ranges::any_of(results, is_constant))
+    else if (std::any_of(results.begin(), results.end(), is_constant))
         find_unrecorded(name, incoming, results, rule);
 }
 
@@ -181,9 +182,9 @@ XGRAD_LAZY_BODY void AnyFunctionNode::find_unrecorded(std::string_view name,
 }
 
 XGRAD_LAZY_BODY std::size_t AnyFunctionNode::find(Tensors const& all, AnyTensor const& t) {
-    return static_cast<std::size_t>(std::ranges::find_if(all, [&](AnyTensor const& other) {
-        return other.is_same(t);
-    }) - all.begin());
+    std::size_t i = 0;
+    while (i < all.size() && !all[i].is_same(t)) ++i;
+    return i;
 }
 
 XGRAD_LAZY_BODY bool AnyFunctionNode::needs_gradient(std::size_t k) const {

@@ -99,7 +99,8 @@ XGRAD_LAZY_BODY void OldOperands::take(
 }
 
 XGRAD_LAZY_BODY bool OldOperands::is_taken(AnyTensor const& x) const {
-    return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; });
+    return std::any_of(
+        before_.begin(), before_.end(), [&](AnyTensor const& old) { return &old == &x; });
 }
 
 XGRAD_LAZY_BODY bool shares_external(

@@ -32,9 +32,10 @@ struct HandleList {
     }
     std::size_t count(TensorImpl const* t) const {
         auto const here = std::this_thread::get_id();
-        return static_cast<std::size_t>(std::ranges::count_if(threads, [&](auto const& entry) {
-            return entry.second == here && entry.first->handle().get() == t;
-        }));
+        return static_cast<std::size_t>(
+            std::count_if(threads.begin(), threads.end(), [&](auto const& entry) {
+                return entry.second == here && entry.first->handle().get() == t;
+            }));
     }
 };
 
