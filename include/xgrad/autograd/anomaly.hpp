@@ -8,7 +8,6 @@
 
 #include <xgrad/autograd/mode.hpp>
 #include <xgrad/autograd/node.hpp>
-#include <xgrad/core/call_stack.hpp>
 #include <xgrad/core/source_location.hpp>
 #include <xgrad/core/warning.hpp>
 

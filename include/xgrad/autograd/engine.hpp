@@ -58,8 +58,7 @@ void run_backward(std::span<Root> roots, Captures captures, bool keep_graph, boo
 /// what it throws.
 XGRAD_LAZY [[gnu::cold]] void run_on_fresh_stack(std::span<Root> roots, Captures captures,
     bool keep_graph, bool create_graph, std::uint64_t oldest);
-/// run_on_fresh_stack(), set by allow_nested_passes(): so that only programs in which something
-/// runs within a pass contain it.
+/// run_on_fresh_stack(), in programs that call allow_nested_passes(): only these contain it.
 inline constinit std::atomic<decltype(&run_backward)> on_fresh_stack{nullptr};
 XGRAD_LAZY void allow_nested_passes() noexcept;
 void discover_needed(GraphTask& task, std::span<Root const> roots);

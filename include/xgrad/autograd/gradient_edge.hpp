@@ -32,8 +32,9 @@ public:
     /// Which output of that Node.
     std::uint32_t output_nr() const noexcept { return edge_.input_nr; }
 
-private:
-    friend class TensorOrEdge;
+protected:
+    GradientEdge() = default;
+
     Edge edge_;
     detail::TypeInfo const* type_ = nullptr;
     Shape shape_;
@@ -43,11 +44,10 @@ private:
 inline GradientEdge get_gradient_edge(AnyTensor const& t) { return GradientEdge(t); }
 
 /// An output or input of backward() and grad(): a tensor or a GradientEdge.
-class TensorOrEdge {
+class TensorOrEdge : GradientEdge {
 public:
     TensorOrEdge(AnyTensor const& t) : tensor_(t) {}
-    TensorOrEdge(GradientEdge e)
-        : edge_(std::move(e.edge_)), type_(e.type_), shape_(std::move(e.shape_)) {}
+    TensorOrEdge(GradientEdge e) : GradientEdge(std::move(e)) {}
 
     /// Undefined for a GradientEdge.
     AnyTensor const& tensor() const noexcept { return tensor_; }
@@ -61,9 +61,6 @@ public:
 
 private:
     AnyTensor tensor_;
-    Edge edge_;
-    detail::TypeInfo const* type_ = nullptr;
-    Shape shape_;
 };
 
 /// A list of tensors or edges: `{x, y}`, a vector of tensors, or no list.

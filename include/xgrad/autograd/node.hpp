@@ -103,9 +103,10 @@ public:
     }
     /// On which elements of the inputs the outputs depend.
     virtual Dependence dependence() const noexcept { return Dependence::unknown; }
-    /// The kept axes of Dependence::axes, for the input of an edge: see detail::kept_beside().
-    XGRAD_FUNCTION virtual Axes kept_axes(
-        std::size_t edge, std::size_t rank_of_input, std::size_t rank) const;
+    /// The kept axes, of this edge, where input and output have these ranks: see kept_beside().
+    virtual Axes kept_axes(std::size_t, std::size_t, std::size_t rank) const {
+        return Axes(rank, -1);
+    }
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a

@@ -1,6 +1,5 @@
-// Dependence: which elements of a result depend on which elements of an operand. An operation on
-// whole arrays says it of itself; patterns of sparse derivatives and the option `rows` follow from
-// it. What is said is a superset, by construction: no values are looked at.
+// Dependence: what an operation on whole arrays says of itself, without values, so that patterns of
+// sparse derivatives are supersets, and rows that may meet are found.
 #pragma once
 
 #include <algorithm>

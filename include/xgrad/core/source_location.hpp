@@ -1,9 +1,15 @@
 // SourceLocation: std::source_location, or a replacement where the compiler does not support the
-// library's (clang 14 with libstdc++ 12).
+// library's (clang 14 with libstdc++ 12). And the call stack as text, for anomaly mode: it has
+// files and lines if the program has debug information and addr2line is installed; else it has
+// function names.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 #include <version>
+
+#include <xgrad/core/config.hpp>
 
 #if defined(__cpp_lib_source_location)
 #    include <source_location>
@@ -35,5 +41,13 @@ private:
     std::uint_least32_t line_ = 0;
 };
 #endif
+
+/// The return addresses of the functions that are being called; empty where they are not known.
+XGRAD_LAZY [[gnu::cold]] std::vector<void*> call_stack();
+/// For each stack up to eight functions outside of xgrad and the runtime libraries, innermost
+/// first. Starts one shell, which calls addr2line once for each executable and library with such
+/// frames.
+XGRAD_LAZY [[gnu::cold]] std::vector<std::string> call_stack_texts(
+    std::vector<std::vector<void*>> const& stacks);
 
 } // namespace xgrad::detail

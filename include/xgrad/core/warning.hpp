@@ -2,13 +2,8 @@
 // them.
 #pragma once
 
-#include <algorithm>
-#include <cstdio>
 #include <functional>
-#include <mutex>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <xgrad/core/error.hpp>
 
@@ -18,17 +13,6 @@ namespace xgrad {
 using WarningHandler = std::function<void(std::string const&)>;
 
 namespace detail {
-
-struct Warnings {
-    std::mutex mutex;
-    WarningHandler handler;
-    std::vector<std::string> printed;
-
-    static Warnings& all() {
-        static Warnings warnings;
-        return warnings;
-    }
-};
 
 [[gnu::cold]] void warn_of(std::string text);
 /// Passes the concatenated pieces to the handler. Without a handler, prints each text once to

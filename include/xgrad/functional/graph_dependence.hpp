@@ -16,8 +16,31 @@ struct DependentOutput {
     TypeInfo const* type = nullptr; // null where it does not
     Shape shape = {};
 };
-/// Those to which the edges of a Node lead; null where there is none.
+/// Of each edge of a Node; null where there is none.
 using DependentInputs = std::vector<DependentOutput const*>;
+
+/// The outputs of Nodes that were visited: each a DependentOutput, or more.
+template <class Output> struct VisitedOutputs {
+    std::unordered_map<Node const*, std::vector<Output>> of;
+
+    void add_input(AnyTensor const& x, Output output) {
+        Edge const edge = gradient_edge(x);
+        auto& outputs = of[edge.function.get()];
+        if (outputs.size() <= edge.input_nr) outputs.resize(edge.input_nr + 1);
+        outputs[edge.input_nr] = std::move(output);
+    }
+    /// Null where an edge leads to none that depends on the inputs.
+    Output const* find(Edge const& edge) const {
+        auto const it = edge ? of.find(edge.function.get()) : of.end();
+        if (it == of.end() || edge.input_nr >= it->second.size()) return nullptr;
+        return it->second[edge.input_nr].type ? &it->second[edge.input_nr] : nullptr;
+    }
+    std::vector<Output const*> inputs_of(Node const& node) const {
+        std::vector<Output const*> all;
+        for (auto const& edge : node.next_edges()) all.push_back(find(edge));
+        return all;
+    }
+};
 
 /// A tensor of numbers: number(i) in element i, in both parts of a complex one.
 template <class Number>

@@ -190,27 +190,6 @@ void accumulate_columns(void* from, void* array, std::size_t n, std::size_t rows
     for (; rows > 0; --rows, t += n) accumulate_strided<W, E>(t, array, 1, n);
 }
 
-// Rows of a tile whose array has one element for each row (a column). They are stored and loaded in
-// the same batches as the kernel uses, also where a batch spans two rows: store-to-load forwarding
-// works only for a load with the address and size of the store.
-
-/// Sets all n elements of row r to value(r). A row has at least a batch.
-template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows, F value) {
-    constexpr std::size_t width = simd::Batch<P>::width;
-    std::size_t i = 0, end = n;
-    simd::Batch<P> here(value(0));
-    for (std::size_t row = 0;; end += n) {
-        for (; i + width <= end; i += width) here.store(t + i);
-        if (++row == rows) break;
-        simd::Batch<P> const next(value(row));
-        if (i < end) {
-            where(simd::first_lanes<P>(end - i), here, next).store(t + i);
-            i += width;
-        }
-        here = next;
-    }
-    fill_run(t + i, end - i, value(rows - 1));
-}
 /// Calls take(row, sum) for rows of n elements. A row has at least a batch.
 template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t rows, F take) {
     constexpr std::size_t width = simd::Batch<P>::width, together = 4;
@@ -225,24 +204,7 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
             kernel::unroll<together>(
                 [&](auto r) XGRAD_LAMBDA_INLINE { take(row + r, sum_of_lanes(sums[r])); });
         }
-    std::size_t i = 0, end = n;
-    simd::Batch<P> begun(0);
-    for (; row < rows; ++row, end += n) {
-        simd::Batch<P> sum;
-        i += sum_batches(t + i, end - i, sum, std::identity());
-        sum = sum + begun;
-        begun = simd::Batch<P>(0);
-        if (i < end && row + 1 < rows) {
-            auto const last = simd::Batch<P>::load(t + i),
-                       mine = where(simd::first_lanes<P>(end - i), last, simd::Batch<P>(0));
-            sum = sum + mine;
-            begun = where(simd::first_lanes<P>(end - i), simd::Batch<P>(0), last);
-            i += width;
-        }
-        P total = sum_of_lanes(sum);
-        for (; i < end; ++i) total += t[i];
-        take(row, total);
-    }
+    for (; row < rows; ++row, t += n) take(row, sum_of<P>(t, n));
 }
 /// Calls f with n as a constant where n is 2, 3 or 4: the parts of a complex number, the colours of
 /// a pixel, the coordinates of a point (benchmark: permutations). False for other n.
@@ -291,18 +253,19 @@ inline constexpr std::size_t short_row = 8;
 template <class T, class E>
 void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
     std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
-    if constexpr (RealScalar<E>)
-        if (stride == 0 && n >= simd::Batch<E>::width && tile_gap == n * sizeof(E))
-            return fill_rows(reinterpret_cast<E*>(tile), n, rows, [=](std::size_t row) {
-                return converted<E>(
-                    *reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap));
-            });
     if (gap == 0 && rows > short_row && tile_gap == n * sizeof(E)) {
         gather_strided<T, E>(tile, array, stride, n);
         for (std::size_t done = tile_gap, bytes = rows * tile_gap; done < bytes; done *= 2)
             std::memcpy(tile + done, tile, std::min(done, bytes - done));
         return;
     }
+    if constexpr (RealScalar<E>)
+        if (stride == 0 && n >= simd::Batch<E>::width) {
+            for (; rows > 0; --rows, tile += tile_gap, array += gap)
+                fill_run(reinterpret_cast<E*>(tile), n,
+                    converted<E>(*reinterpret_cast<T const*>(array)));
+            return;
+        }
     if (n > short_row)
         return transfer_rows_by<&gather_strided<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
     if (stride == 0 && with_constant(n, [=](auto length) {

@@ -5,8 +5,6 @@
 
 #include <xgrad/impl/data/csv.ipp>
 #include <xgrad/impl/data/dlpack.ipp>
-#include <xgrad/impl/data/element.ipp>
-#include <xgrad/impl/data/event_log.ipp>
 #include <xgrad/impl/data/file.ipp>
 #include <xgrad/impl/data/json.ipp>
 #include <xgrad/impl/data/npy.ipp>

@@ -8,7 +8,6 @@
 #include <xgrad/impl/package/builder.ipp>
 #include <xgrad/impl/package/dependencies.ipp>
 #include <xgrad/impl/package/exporter.ipp>
-#include <xgrad/impl/package/registry.ipp>
 
 XGRAD_HAS_BODIES_HERE(package_hpp)
 

@@ -5,17 +5,12 @@
 
 #include <xgrad/impl/autograd/any_tensor.ipp>
 #include <xgrad/impl/autograd/engine.ipp>
-#include <xgrad/impl/autograd/hook.ipp>
-#include <xgrad/impl/autograd/local_graph.ipp>
 #include <xgrad/impl/autograd/node.ipp>
 #include <xgrad/impl/autograd/run_node.ipp>
-#include <xgrad/impl/autograd/saved_tensor.ipp>
 #include <xgrad/impl/autograd/view.ipp>
 #include <xgrad/impl/core/array.ipp>
 #include <xgrad/impl/core/call_stack.ipp>
-#include <xgrad/impl/core/memory.ipp>
 #include <xgrad/impl/core/parallel.ipp>
-#include <xgrad/impl/core/ref.ipp>
 #include <xgrad/impl/core/shape.ipp>
 #include <xgrad/impl/core/stream.ipp>
 #include <xgrad/impl/dual.ipp>
@@ -24,25 +19,20 @@
 #include <xgrad/impl/functional/evaluation.ipp>
 #include <xgrad/impl/functional/jacobian.ipp>
 #include <xgrad/impl/functional/vjp.ipp>
-#include <xgrad/impl/fuse/kernel_call.ipp>
 #include <xgrad/impl/fuse/nd_loop.ipp>
 #include <xgrad/impl/fuse/nd_loop_plan.ipp>
 #include <xgrad/impl/kernels/fft.ipp>
 #include <xgrad/impl/kernels/gemm.ipp>
 #include <xgrad/impl/ops/shaping.ipp>
-#include <xgrad/impl/tensor/arraywise_record.ipp>
 #include <xgrad/impl/tensor/backward.ipp>
 #include <xgrad/impl/tensor/create.ipp>
 #include <xgrad/impl/tensor/function_node.ipp>
 #include <xgrad/impl/tensor/fused_gradient_node.ipp>
 #include <xgrad/impl/tensor/fused_node.ipp>
-#include <xgrad/impl/tensor/indexing.ipp>
 #include <xgrad/impl/tensor/inplace.ipp>
-#include <xgrad/impl/tensor/local_jacobian.ipp>
 #include <xgrad/impl/tensor/parts.ipp>
 #include <xgrad/impl/tensor/record.ipp>
 #include <xgrad/impl/tensor/shared_writes.ipp>
-#include <xgrad/impl/tensor/state_dict.ipp>
 #if defined(XGRAD_SEPARATE_COMPILATION) && !defined(XGRAD_INSTANCES_ELSEWHERE)
 #    include <xgrad/impl/instances.ipp>
 #endif

@@ -10,9 +10,8 @@
 // - Any other Node (a custom Function, a checkpoint) is dense between its inputs and outputs.
 #pragma once
 
-#include <xgrad/functional/structure.hpp>
+#include <xgrad/functional/graph_dependence.hpp>
 #include <xgrad/sparse/matrix.hpp>
-#include <xgrad/tensor/fused_gradient_node.hpp>
 
 namespace xgrad::detail {
 
@@ -51,5 +50,29 @@ AnyTensor scattered(TypeInfo const& type, Shape const& shape, Weight const& weig
 /// The elements in row-major order; of complex ones the real parts, plus `imaginary` times the
 /// others.
 XGRAD_LAZY std::vector<double> doubles_of(AnyTensor const& t, double imaginary);
+
+/// True for a Node whose derivative may be any function: of a custom Function, a checkpoint or an
+/// implicit function.
+XGRAD_LAZY bool is_custom(Node& node);
+
+/// Hashes of the Nodes between inputs and outputs: of operation, edges, shapes, and the elements
+/// that they connect. Indices and masks are compared without being stored: hashed is what a
+/// selection makes of random tangents.
+class GraphStructure {
+public:
+    GraphStructure() = default;
+    XGRAD_LAZY GraphStructure(TensorSpan inputs, TensorSpan outputs);
+    /// What a graph has in the place of a Node of this one; empty where both are the same.
+    XGRAD_LAZY std::string difference(TensorSpan inputs, TensorSpan outputs) const;
+
+    /// Where it is false, the graph of the gradient is the same as long as this one is.
+    bool has_custom_nodes() const noexcept { return has_custom_nodes_; }
+
+private:
+    std::vector<std::uint64_t> hashes_, results_;
+    std::vector<std::string> names_;
+    bool has_custom_nodes_ = false;
+    Tensors numbers_; // random elements of the scalar types that tangents have had
+};
 
 } // namespace xgrad::detail

@@ -17,7 +17,6 @@
 #include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/jacobian.hpp>
 #include <xgrad/sparse/coloring.hpp>
-#include <xgrad/sparse/graph_structure.hpp>
 #include <xgrad/sparse/pattern.hpp>
 
 namespace xgrad {

@@ -15,7 +15,7 @@
 #include <xgrad/autograd/saved_tensor.hpp>
 #include <xgrad/autograd/second_order.hpp>
 #include <xgrad/fuse/kernel_call.hpp>
-#include <xgrad/tensor/bound_operands.hpp>
+#include <xgrad/tensor/operand_plan.hpp>
 
 namespace xgrad::detail {
 
@@ -63,7 +63,7 @@ public:
     /// Computes the gradients without recording. A result may be moved from the gradient.
     void apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results);
     /// One pass over dual numbers. For a batch of tangents one pass of the backward kernel, and a
-    /// product for each operand and direction (local_jacobian.hpp).
+    /// product for each operand and direction (LocalJacobian).
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         ForwardMode::of(*this).push(*this, tangents, results);
     }

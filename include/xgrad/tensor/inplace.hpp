@@ -16,6 +16,7 @@
 
 #include <xgrad/ops/rounding.hpp>
 #include <xgrad/tensor/create.hpp>
+#include <xgrad/tensor/fused_node.hpp>
 #include <xgrad/tensor/views.hpp>
 
 namespace xgrad {
@@ -120,7 +121,8 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
             if constexpr (Differentiable<T>)
                 if (recorded) {
                     Edge written; // to nothing, where a part of t is overwritten with numbers
-                    if (in.plan) written = fused_edge(flat.object, flat.operands, in, t);
+                    if (in.plan)
+                        written = {FusedNode::make(flat.object, flat.operands, in, nullptr, t), 0};
                     new_grad_fn.emplace(t, std::move(written));
                 }
             KernelCall call(table.kernels, flat.object, Pass::value, out.shape, out.numel);

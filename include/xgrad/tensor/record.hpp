@@ -4,13 +4,13 @@
 // operands, so that functions which are no templates do the rest.
 // sum() of an expression is fused: the elements are summed while they are computed, and never
 // stored.
-// Read next: bound_operands.hpp, operand_plan.hpp, fused_node.hpp.
+// Read next: operand_plan.hpp, fused_node.hpp.
 #pragma once
 
 #include <xgrad/autograd/anomaly.hpp>
 #include <xgrad/ops/reducing.hpp>
 #include <xgrad/ops/shaping.hpp>
-#include <xgrad/tensor/bound_operands.hpp>
+#include <xgrad/tensor/operand_plan.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
 namespace xgrad::detail {
@@ -46,10 +46,6 @@ template <class F> struct RecordTableOf {
     }
     static constexpr RecordTable table = make();
 };
-
-/// An edge to a new FusedNode of an expression whose values are `result`.
-Edge fused_edge(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
-    AnyTensor const& result);
 
 AnyTensor record_flat(
     RecordTable const& table, void const* expression, AnyTensor const* const* operands);

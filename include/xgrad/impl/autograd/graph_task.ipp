@@ -1,7 +1,6 @@
 // GraphTask: one backward pass, over any graph. Its data structures:
 // - nodes_, and Node::state_: how many gradients are pending, and where those that arrived are.
-// Where
-//   two passes meet in a Node (threads, or one inside the other), the second has a hash table.
+//   Where passes meet in a Node (of threads, or nested ones), the second one has a hash table.
 // - arrived_: the gradients that arrived, an element for each output of each Node.
 // - ready_: a heap of Nodes without pending gradients, ordered by sequence number.
 //

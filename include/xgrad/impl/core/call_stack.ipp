@@ -1,4 +1,4 @@
-// Bodies of call_stack.hpp. They use <execinfo.h> of glibc and addr2line, where these are.
+// Bodies of source_location.hpp. They use <execinfo.h> of glibc and addr2line, where these are.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 #    define XGRAD_CALL_STACK 0
 #endif
 
-#include <xgrad/core/call_stack.hpp>
+#include <xgrad/core/source_location.hpp>
 
 namespace xgrad::detail {
 

@@ -1,6 +1,11 @@
 // Bodies of error.hpp, choice.hpp and warning.hpp.
 #pragma once
 
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <vector>
+
 #include <xgrad/core/choice.hpp>
 #include <xgrad/core/error.hpp>
 #include <xgrad/core/warning.hpp>
@@ -84,8 +89,18 @@ XGRAD_FUNCTION std::size_t choice_named(std::string_view names, std::string_view
     fail(option, ": there is no '", name, "', only ", all);
 }
 
+struct Warnings {
+    std::mutex mutex;
+    WarningHandler handler;
+    std::vector<std::string> printed;
+};
+inline Warnings& all_warnings() {
+    static Warnings all;
+    return all;
+}
+
 XGRAD_FUNCTION void warn_of(std::string text) {
-    auto& warnings = Warnings::all();
+    auto& warnings = all_warnings();
     std::unique_lock lock(warnings.mutex);
     if (auto const handler = warnings.handler) {
         lock.unlock();
@@ -102,7 +117,7 @@ XGRAD_FUNCTION void warn_of(std::string text) {
 namespace xgrad {
 
 XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
-    auto& warnings = detail::Warnings::all();
+    auto& warnings = detail::all_warnings();
     std::lock_guard const lock(warnings.mutex);
     return std::exchange(warnings.handler, std::move(handler));
 }

@@ -253,17 +253,11 @@ XGRAD_LAZY_BODY Shape result_shape(FusedNode const& node, bool keep) {
 template <class = void> class RowSearch {
 public:
     RowSearch(TensorSpan inputs, std::size_t rows) : rows_(rows) {
-        for (auto const& x : inputs) {
-            Edge const edge = gradient_edge(x);
-            auto& outputs = found_[edge.function.get()];
-            if (outputs.size() <= edge.input_nr) outputs.resize(edge.input_nr + 1);
-            outputs[edge.input_nr] = {x.impl().type, x.shape()};
-        }
+        for (auto const& x : inputs) found_.add_input(x, {x.impl().type, x.shape()});
     }
     /// True where all outputs of the Node that depend on the inputs keep their rows.
     bool visit(Node& node) {
-        DependentInputs from;
-        for (auto const& edge : node.next_edges()) from.push_back(output(edge));
+        auto const from = found_.inputs_of(node);
         std::vector<DependentOutput> to(node.num_outputs());
         bool const keeps =
             node.forward_rule() == ForwardRule::fused
@@ -271,18 +265,11 @@ public:
             : node.forward_rule() == ForwardRule::fused_gradient
                 ? visit_gradient(static_cast<FusedGradientNode<> const&>(node), from, to)
                 : visit_other(node, from, to);
-        found_[&node] = std::move(to);
+        found_.of[&node] = std::move(to);
         return keeps;
     }
 
 private:
-    DependentOutput const* output(Edge const& edge) const {
-        auto const it = edge ? found_.find(edge.function.get()) : found_.end();
-        return it != found_.end() && edge.input_nr < it->second.size() &&
-                       it->second[edge.input_nr].type
-                   ? &it->second[edge.input_nr]
-                   : nullptr;
-    }
     bool has_rows(Shape const& shape) const { return !shape.empty() && shape[0] == rows_; }
     /// True for an operand whose rows are those of the index space.
     bool fits(Shape const& shape, Shape const& space) const {
@@ -301,16 +288,15 @@ private:
     bool visit_gradient(FusedGradientNode<> const& node, DependentInputs const& from,
         std::vector<DependentOutput>& to) const {
         FusedNode const& of = node.of();
-        Shape const& space = of.space();
         bool keeps = true;
         auto const edge = each_operand(node, [&](std::size_t e, std::size_t k) {
-            keeps &= !from[e] || fits(of.operand_shape(k), space);
+            keeps &= !from[e] || fits(of.operand_shape(k), of.space());
         });
         if (edge < from.size() && from[edge]) keeps &= has_rows(result_shape(of, true));
         for (std::size_t k = 0; k < of.operand_count(); ++k)
             if (of.makes_gradient(k)) {
                 to[of.edge_of(k)] = {of.table().operand_types[k], of.operand_shape(k)};
-                keeps &= fits(of.operand_shape(k), space);
+                keeps &= fits(of.operand_shape(k), of.space());
             }
         return keeps;
     }
@@ -348,7 +334,7 @@ private:
     static constexpr std::size_t max_number = 1 << 24; // exact in float
 
     std::size_t rows_;
-    std::unordered_map<Node const*, std::vector<DependentOutput>> found_;
+    VisitedOutputs<DependentOutput> found_;
 };
 
 XGRAD_LAZY_BODY std::string find_joined_rows(

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <xgrad/functional/jacobian.hpp>
-#include <xgrad/tensor/local_jacobian.hpp>
+#include <xgrad/tensor/fused_gradient_node.hpp>
 
 namespace xgrad::detail {
 

@@ -1,4 +1,4 @@
-// Bodies of graph_structure.hpp and pattern.hpp.
+// Bodies of pattern.hpp.
 #pragma once
 
 #include <bit>
@@ -6,7 +6,6 @@
 
 #include <xgrad/autograd/second_order.hpp>
 #include <xgrad/impl/sparse/node_links.ipp>
-#include <xgrad/sparse/graph_structure.hpp>
 #include <xgrad/sparse/pattern.hpp>
 
 namespace xgrad::detail {
@@ -48,25 +47,17 @@ private:
 template <class = void> class StructureReader {
 public:
     StructureReader(TensorSpan inputs, Tensors& numbers) : numbers_(numbers) {
-        for (auto const& x : inputs) {
-            Edge const edge = gradient_edge(x);
-            auto& outputs = found_[edge.function.get()];
-            if (outputs.size() <= edge.input_nr) outputs.resize(edge.input_nr + 1);
-            outputs[edge.input_nr] = {++count_, x.impl().type, x.shape()};
-        }
+        for (auto const& x : inputs) found_.add_input(x, {{x.impl().type, x.shape()}, ++count_});
     }
     /// The number of the output that a tensor is; 0 where it does not depend on the inputs.
     std::uint64_t number(AnyTensor const& t) const {
-        auto const* const of = t.requires_grad() ? output(gradient_edge(t)) : nullptr;
+        auto const* const of = t.requires_grad() ? found_.find(gradient_edge(t)) : nullptr;
         return of ? of->number : 0;
     }
     std::uint64_t hash(Node& node) {
         StreamHash hash;
-        std::vector<Output const*> from;
-        for (auto const& edge : node.next_edges()) {
-            from.push_back(output(edge));
-            hash.add(from.back() ? from.back()->number : 0);
-        }
+        auto const from = found_.inputs_of(node);
+        for (auto const* x : from) hash.add(x ? x->number : 0);
         std::vector<Output> to(node.num_outputs());
         if (node.forward_rule() == ForwardRule::fused) {
             auto const& of = static_cast<FusedNode const&>(node);
@@ -77,29 +68,22 @@ public:
             auto const& of = static_cast<FusedGradientNode<> const&>(node).of();
             for (std::size_t k = 0; k < of.operand_count(); ++k)
                 if (of.makes_gradient(k))
-                    to[of.edge_of(k)] = {0, of.table().operand_types[k], of.operand_shape(k)};
+                    to[of.edge_of(k)] = {{of.table().operand_types[k], of.operand_shape(k)}};
             add_expression(hash, of);
         } else push(node, from, to, hash);
         for (auto& each : to) {
             each.number = ++count_;
             hash.add(each.shape);
         }
-        found_[&node] = std::move(to);
+        found_.of[&node] = std::move(to);
         return hash.value();
     }
 
 private:
-    struct Output {
+    struct Output : DependentOutput {
         std::uint64_t number = 0; // of all outputs
-        TypeInfo const* type = nullptr;
-        Shape shape = {};
     };
 
-    Output const* output(Edge const& edge) const {
-        auto const it = edge ? found_.find(edge.function.get()) : found_.end();
-        return it != found_.end() && edge.input_nr < it->second.size() ? &it->second[edge.input_nr]
-                                                                       : nullptr;
-    }
     static void add_expression(StreamHash& hash, FusedNode const& node) {
         hash.add(reinterpret_cast<std::uintptr_t>(&node.table())); // one for each expression
         if (auto const* const sum = node.sum())
@@ -121,10 +105,10 @@ private:
         Node& node, std::span<Output const* const> from, std::span<Output> to, StreamHash& hash) {
         std::vector<AnyTensor> tangents(from.size()), results(to.size());
         std::size_t count = 0, first = 0;
-        for (auto const* x : from) count += x && x->type ? numel(x->shape) : 0;
+        for (auto const* x : from) count += x ? numel(x->shape) : 0;
         for (std::size_t e = 0; e < from.size(); ++e) {
-            if (!from[e] || !from[e]->type) continue;
-            auto const& [number, type, shape] = *from[e];
+            if (!from[e]) continue;
+            auto const& [type, shape] = static_cast<DependentOutput const&>(*from[e]);
             AnyArray view = numbers(*type, count).impl().array;
             view.set_view(
                 Shape(shape), row_major(shape), static_cast<std::ptrdiff_t>(first * type->size));
@@ -160,7 +144,7 @@ private:
 
     Tensors& numbers_;
     std::uint64_t count_ = 0; // of outputs
-    std::unordered_map<Node const*, std::vector<Output>> found_;
+    VisitedOutputs<Output> found_;
 };
 
 XGRAD_LAZY_BODY GraphStructure::GraphStructure(TensorSpan inputs, TensorSpan outputs) {
@@ -203,15 +187,13 @@ public:
         for (auto const& x : inputs) columns_ += x.numel();
         std::size_t first = 0;
         for (auto const& x : inputs) {
-            Edge const edge = gradient_edge(x);
-            auto& outputs = found_[edge.function.get()];
-            if (outputs.size() <= edge.input_nr) outputs.resize(edge.input_nr + 1);
             std::vector<int> outer(x.numel() + 1), inner(x.numel());
             std::iota(outer.begin(), outer.end(), 0);
             std::iota(inner.begin(), inner.end(), static_cast<int>(first));
             first += inner.size();
-            outputs[edge.input_nr] = {{x.impl().type, x.shape()},
-                SparsePattern(x.numel(), columns_, std::move(outer), std::move(inner)), true};
+            found_.add_input(x,
+                {{x.impl().type, x.shape()},
+                    SparsePattern(x.numel(), columns_, std::move(outer), std::move(inner)), true});
         }
     }
 
@@ -228,7 +210,8 @@ public:
         for (auto* node : order) {
             visit(*node);
             for (auto const& edge : node->next_edges())
-                if (edge && --users[edge.function.get()] == 0) found_[edge.function.get()].clear();
+                if (edge && --users[edge.function.get()] == 0)
+                    found_.of[edge.function.get()].clear();
         }
         std::vector<PatternLink> links;
         std::size_t rows = 0;
@@ -236,24 +219,18 @@ public:
             Places out(y.numel());
             std::iota(out.begin(), out.end(), static_cast<int>(rows));
             rows += out.size();
-            if (auto const* const found = y.requires_grad() ? at(gradient_edge(y)) : nullptr)
+            if (auto const* const found =
+                    y.requires_grad() ? found_.find(gradient_edge(y)) : nullptr)
                 links.push_back({&found->pattern, std::move(out), {}});
         }
         return linked_pattern(name_, rows, columns_, links);
     }
 
 private:
-    Dependent const* at(Edge const& edge) const {
-        auto const it = edge ? found_.find(edge.function.get()) : found_.end();
-        if (it == found_.end() || edge.input_nr >= it->second.size()) return nullptr;
-        auto const& found = it->second[edge.input_nr];
-        return found.type ? &found : nullptr;
-    }
     void visit(Node& node) {
-        std::vector<Dependent const*> from;
-        for (auto const& edge : node.next_edges()) from.push_back(at(edge));
+        auto const from = found_.inputs_of(node);
         if (std::ranges::none_of(from, [](auto* x) { return x != nullptr; })) return;
-        auto& to = found_[&node];
+        auto& to = found_.of[&node];
         to.resize(node.num_outputs());
         if (node.forward_rule() == ForwardRule::fused)
             visit_fused(static_cast<FusedNode const&>(node), from, to[0]);
@@ -262,7 +239,8 @@ private:
         else NodeLinks<>(name_, columns_, node, from).run(to);
     }
 
-    void visit_fused(FusedNode const& node, std::span<Dependent const*> from, Dependent& to) const {
+    void visit_fused(
+        FusedNode const& node, std::span<Dependent const* const> from, Dependent& to) const {
         Links links;
         for (std::size_t k = 0; k < node.operand_count(); ++k)
             if (node.makes_gradient(k))
@@ -272,7 +250,7 @@ private:
         to = dependent(name_, columns_, node.table().result_type,
             result_shape(node, node.sum() && node.sum()->keeps_dims), links);
     }
-    void visit_gradient(FusedGradientNode<> const& node, std::span<Dependent const*> from,
+    void visit_gradient(FusedGradientNode<> const& node, std::span<Dependent const* const> from,
         std::span<Dependent> to) const {
         FusedNode const& of = node.of();
         if (fused_) note_operands(node, from);
@@ -292,7 +270,8 @@ private:
         }
     }
 
-    void note_operands(FusedGradientNode<> const& node, std::span<Dependent const*> from) const {
+    void note_operands(
+        FusedGradientNode<> const& node, std::span<Dependent const* const> from) const {
         FusedNode const& of = node.of();
         std::vector<FusedGradients::Operand> operands;
         auto const count = each_operand(node, [&](std::size_t edge, std::size_t k) {
@@ -312,7 +291,7 @@ private:
     TensorSpan inputs_;
     FusedGradients* fused_;
     std::size_t columns_ = 0;
-    std::unordered_map<Node const*, std::vector<Dependent>> found_; // by outputs
+    VisitedOutputs<Dependent> found_;
 };
 
 XGRAD_LAZY_BODY SparsePattern find_pattern(

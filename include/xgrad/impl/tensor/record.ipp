@@ -1,18 +1,12 @@
-// Bodies of record.hpp, bound_operands.hpp and operand_plan.hpp.
+// Bodies of record.hpp and operand_plan.hpp.
 #pragma once
 
-#include <xgrad/tensor/bound_operands.hpp>
 #include <xgrad/tensor/fused_node.hpp>
 #include <xgrad/tensor/operand_plan.hpp>
 #include <xgrad/tensor/record.hpp>
 #include <xgrad/tensor/record_table.hpp>
 
 namespace xgrad::detail {
-
-XGRAD_FUNCTION Edge fused_edge(void const* expression, AnyTensor const* const* operands,
-    BoundOperands const& in, AnyTensor const& result) {
-    return {FusedNode::make(expression, operands, in, nullptr, result), 0};
-}
 
 XGRAD_FUNCTION AnyTensor record_flat(
     RecordTable const& table, void const* expression, AnyTensor const* const* operands) {

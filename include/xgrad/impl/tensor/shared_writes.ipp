@@ -11,7 +11,7 @@
 #    include <unordered_map>
 #    include <vector>
 
-#    include <xgrad/core/call_stack.hpp>
+#    include <xgrad/core/source_location.hpp>
 #    include <xgrad/core/warning.hpp>
 #    include <xgrad/tensor/shared_writes.hpp>
 
