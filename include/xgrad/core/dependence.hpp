@@ -8,11 +8,10 @@
 
 namespace xgrad {
 
-/// Which elements of a result depend on which elements of an operand: `unknown` and `all`: each on
-/// each. `elements`: on those at the same position, where both are broadcast to one space.
-/// `selection`: each is a copy of one element of one operand, or a constant. `transposed`: the
-/// transpose of a selection, which adds each element of the operand to one of the result. `axes`:
-/// on those with the same index along the axes that are kept.
+/// On which elements of an operand those of a result depend. `unknown`, `all`: each on each.
+/// `elements`: on those at the same position, where both are broadcast to one space. `selection`:
+/// each is a copy of one element of one operand, or a constant. `transposed`: the transpose of a
+/// selection, a sum of elements. `axes`: on those with the same index along the kept axes.
 enum class Dependence : std::uint8_t { unknown, all, elements, selection, transposed, axes };
 
 namespace detail {
