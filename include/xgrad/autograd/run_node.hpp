@@ -32,11 +32,6 @@ XGRAD_LAZY void check_hook_count(std::size_t got, std::size_t expected);
 /// stops its gradient.
 XGRAD_LAZY void take_hook_results(std::span<AnyTensor> gradients, Gradients after);
 
-/// True for a Node that run_observed_node() must run: it has hooks, or anomaly mode is on.
-inline bool is_observed(Node const& node) noexcept {
-    return anomaly.functions || NodeHooks::of(node);
-}
-
 template <class R>
 inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;
 

@@ -53,8 +53,7 @@ AnyTensor numbered(TypeInfo const& type, Shape const& shape, Number const& numbe
 }
 /// The numbers in a tensor to which numbered() ones were moved, or 0; none in an undefined one.
 XGRAD_LAZY std::vector<double> numbers_in(AnyTensor const& t);
-/// The tangents of the outputs of a Node for numbered() ones of its inputs: number(i), where i
-/// counts the elements of all of them.
+/// Tangents of the outputs for numbered() ones of the inputs, whose elements i counts.
 template <class Number>
 Tensors push_numbers(Node& node, DependentInputs const& from, Number const& number) {
     Tensors tangents(from.size()), results(node.num_outputs());
@@ -70,8 +69,7 @@ Tensors push_numbers(Node& node, DependentInputs const& from, Number const& numb
 
 /// The shape of the result or grad_output, as it is broadcast to the index space.
 XGRAD_LAZY Shape result_shape(FusedNode const& node, bool keep);
-/// Calls f(edge, operand) for the edges of a recorded gradient to operands on which it depends;
-/// returns the number of them. An edge to grad_output may follow.
+/// Calls f(edge, operand) for the edges to operands. Returns that to grad_output, if it exists.
 template <class F> std::size_t each_operand(FusedGradientNode<> const& node, F const& f) {
     FusedNode const& of = node.of();
     auto const edges = node.next_edges();

@@ -82,9 +82,6 @@ struct KernelTable {
     OperandMask differentiable;
 };
 
-/// False for a tensor that stands alone.
-template <class F> inline constexpr bool has_operation = requires { typename F::operation; };
-
 /// What a kernel of precision P knows of operands of these scalar types.
 template <class P, class Operands> struct ElementTypes;
 template <class P, class... T> struct ElementTypes<P, Scalars<T...>> {
@@ -115,13 +112,5 @@ template <class F> struct KernelTableOf {
         simd::Batch<P>::width * sizeof(P), !has_operation<F>, Elements::in_place, is_expensive<F>,
         calls_numbers<F>, Elements::differentiable};
 };
-
-/// The kernel of a sum and its gradients; only expressions that are summed have one.
-/// The gradient of a sum of a tensor is one element, so that a pass has nothing to compute early.
-template <class F> constexpr Kernel sum_kernel_of() {
-    if constexpr (has_operation<F> && RealScalar<typename F::scalar>)
-        return &run_block<F, Pass::value_and_gradient>;
-    else return nullptr;
-}
 
 } // namespace xgrad::detail

@@ -282,4 +282,14 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void run_block(KernelBlock& block) {
     }
 }
 
+/// False for a tensor that stands alone.
+template <class F> inline constexpr bool has_operation = requires { typename F::operation; };
+/// The kernel of a sum and its gradients; only expressions that are summed have one.
+/// The gradient of a sum of a tensor is one element, so that a pass has nothing to compute early.
+template <class F> constexpr Kernel sum_kernel_of() {
+    if constexpr (has_operation<F> && RealScalar<typename F::scalar>)
+        return &run_block<F, Pass::value_and_gradient>;
+    else return nullptr;
+}
+
 } // namespace xgrad::detail

@@ -10,7 +10,7 @@
 // precision as all sums are.
 // Invariant: the arrays, their shapes and their strides stay where they are until run() returns.
 //
-// bench_rational measures it. Read next: impl/fuse/nd_loop.ipp, then nd_loop.hpp.
+// bench_rational measures it. Read next: impl/fuse/kernel_call.ipp, then nd_loop.hpp.
 #pragma once
 
 #include <xgrad/core/parallel.hpp>

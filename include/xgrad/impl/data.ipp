@@ -4,7 +4,6 @@
 #include <xgrad/core/begin_bodies.inc> // first
 
 #include <xgrad/impl/data/csv.ipp>
-#include <xgrad/impl/data/dlpack.ipp>
 #include <xgrad/impl/data/file.ipp>
 #include <xgrad/impl/data/json.ipp>
 #include <xgrad/impl/data/npy.ipp>

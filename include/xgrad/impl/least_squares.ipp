@@ -6,7 +6,6 @@
 
 #include <xgrad/impl/least_squares/by_rows.ipp>
 #include <xgrad/impl/least_squares/fit.ipp>
-#include <xgrad/impl/least_squares/robust_loss.ipp>
 
 XGRAD_HAS_BODIES_HERE(least_squares_hpp)
 

@@ -5,6 +5,7 @@
 
 #include <xgrad/impl/autograd/any_tensor.ipp>
 #include <xgrad/impl/autograd/engine.ipp>
+#include <xgrad/impl/autograd/local_graph.ipp>
 #include <xgrad/impl/autograd/node.ipp>
 #include <xgrad/impl/autograd/run_node.ipp>
 #include <xgrad/impl/autograd/view.ipp>
@@ -19,6 +20,7 @@
 #include <xgrad/impl/functional/evaluation.ipp>
 #include <xgrad/impl/functional/jacobian.ipp>
 #include <xgrad/impl/functional/vjp.ipp>
+#include <xgrad/impl/fuse/kernel_call.ipp>
 #include <xgrad/impl/fuse/nd_loop.ipp>
 #include <xgrad/impl/fuse/nd_loop_plan.ipp>
 #include <xgrad/impl/kernels/fft.ipp>
@@ -32,7 +34,6 @@
 #include <xgrad/impl/tensor/inplace.ipp>
 #include <xgrad/impl/tensor/parts.ipp>
 #include <xgrad/impl/tensor/record.ipp>
-#include <xgrad/impl/tensor/shared_writes.ipp>
 #if defined(XGRAD_SEPARATE_COMPILATION) && !defined(XGRAD_INSTANCES_ELSEWHERE)
 #    include <xgrad/impl/instances.ipp>
 #endif

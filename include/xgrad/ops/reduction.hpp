@@ -97,8 +97,19 @@ template <Operand X> auto norm(X const& x, double p, AxisList const& axes, Flag 
 }
 template <Operand X>
     requires requires(X const& x) { x.dim(); }
-auto norm(X const& x, double p = 2) {
+auto norm(X const& x, double p) {
     return norm(x, p, detail::all_axes(x.dim()));
+}
+/// norm(x, 2), for which other powers are not compiled.
+template <Operand X>
+    requires requires(X const& x) { x.dim(); }
+auto norm(X const& x) {
+    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
+        return norm(real_valued(x));
+    else {
+        detail::check_defined("norm", x);
+        return materialize_expression(express(NormRoot{}, sum(abs2(x), detail::all_axes(x.dim()))));
+    }
 }
 
 /// Variance over axes, sum(abs2(x - mean(x))) / (n - correction) for n elements; of complex

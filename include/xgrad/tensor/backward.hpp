@@ -170,9 +170,9 @@ std::vector<T> gradients_of(
     AnyTensor const& output, std::vector<T> const& inputs, GradOptions const& options) {
     return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
 }
-template <std::same_as<GradientEdge> E>
+template <std::convertible_to<GradientEdge> E>
 AnyTensor gradients_of(AnyTensor const& output, E const& input, GradOptions const& options) {
-    return grad(TensorsOrEdges{output}, TensorsOrEdges{input}, options)[0];
+    return grad(TensorsOrEdges{output}, TensorsOrEdges{GradientEdge(input)}, options)[0];
 }
 
 /// Y is a tensor or an expression, and X inputs of a gradient.

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include <xgrad/autograd/thread_state.hpp>
+#include <xgrad/core/thread_state.hpp>
 
 namespace xgrad::detail {
 

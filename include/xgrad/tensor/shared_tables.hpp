@@ -7,7 +7,7 @@
 #include <xgrad/ops/complex.hpp>
 #include <xgrad/ops/exponential.hpp>
 #include <xgrad/ops/trigonometric.hpp>
-#include <xgrad/tensor/record_table.hpp>
+#include <xgrad/tensor/operand_plan.hpp>
 
 namespace xgrad::detail {
 

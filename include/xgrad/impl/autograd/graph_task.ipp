@@ -30,6 +30,11 @@ XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient) {
     else sum = sum.impl().type->add(sum, more);
 }
 
+/// True for a Node that run_observed_node() must run: it has hooks, or anomaly mode is on.
+inline bool is_observed(Node const& node) noexcept {
+    return anomaly.functions || NodeHooks::of(node);
+}
+
 class GraphTask {
 public:
     GraphTask(Captures captures, bool keep_graph, std::uint64_t oldest) noexcept

@@ -324,7 +324,6 @@ private:
         }
         return keeps;
     }
-    /// True for numbers that are those of their rows, or 0.
     bool are_rows(std::vector<double> const& numbers) const {
         std::size_t const size = numbers.size() / rows_;
         for (std::size_t i = 0; i < numbers.size(); ++i)

@@ -1,11 +1,11 @@
-// Bodies of fit.hpp: the loop over steps. It computes with real numbers, two for a complex
-// one: linearization.ipp.
+// Bodies of robust_loss.hpp and fit.hpp: the loop over steps, in real numbers: linearization.ipp.
 //
 // Only an accepted step can converge, and only where the full step from its end is small, too: what
 // shortens a step must not look like a minimum.
 #pragma once
 
 #include <xgrad/impl/least_squares/linear_model.ipp>
+#include <xgrad/least_squares/robust_loss.hpp>
 
 namespace xgrad::detail {
 
@@ -340,3 +340,31 @@ XGRAD_FUNCTION LeastSquaresSolution minimize_squares(
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION RobustLoss::RobustLoss(Name name) {
+    switch (name) {
+    case Name::linear:
+        break;
+    case Name::soft_l1:
+        *this = RobustLoss([](auto s) { return 2. * (sqrt(1. + s) - 1.); });
+        break;
+    case Name::huber:
+        *this = RobustLoss([](auto s) { return s <= 1. ? s : decltype(s)(2. * sqrt(s) - 1.); });
+        break;
+    case Name::cauchy:
+        *this = RobustLoss([](auto s) { return log1p(s); });
+        break;
+    case Name::arctan:
+        *this = RobustLoss([](auto s) { return atan(s); });
+        break;
+    case Name::tukey:
+        *this = RobustLoss([](auto s) {
+            auto const rest = s < 1. ? 1. - s : decltype(s)(0.);
+            return (1. - rest * rest * rest) / 3.;
+        });
+    }
+}
+
+} // namespace xgrad

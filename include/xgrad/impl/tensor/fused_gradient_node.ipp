@@ -1,4 +1,4 @@
-// Bodies of fused_gradient_node.hpp, traced.hpp and record_table.hpp: forward
+// Bodies of fused_gradient_node.hpp, traced.hpp and operand_plan.hpp: forward
 // mode, derivatives of gradients, and gradients of sums over axes.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <xgrad/fuse/kernel_call.hpp>
 #include <xgrad/tensor/fused_gradient_node.hpp>
 #include <xgrad/tensor/fused_node.hpp>
-#include <xgrad/tensor/record_table.hpp>
+#include <xgrad/tensor/operand_plan.hpp>
 #include <xgrad/tensor/traced.hpp>
 
 namespace xgrad::detail {

@@ -4,7 +4,6 @@
 #include <xgrad/tensor/fused_node.hpp>
 #include <xgrad/tensor/operand_plan.hpp>
 #include <xgrad/tensor/record.hpp>
-#include <xgrad/tensor/record_table.hpp>
 
 namespace xgrad::detail {
 
