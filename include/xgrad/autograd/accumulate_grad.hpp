@@ -62,7 +62,7 @@ private:
 inline bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
 
 /// A hook of a leaf may have the last reference to another leaf, whose hook to the next one.
-inline TensorImpl::~TensorImpl() {
+XGRAD_INLINE TensorImpl::~TensorImpl() {
     if (auto* const node = accumulator.load(std::memory_order_relaxed)) Node::destroy_later(node);
 }
 

@@ -27,9 +27,9 @@ class NdLoop : public NdLoopPlan {
 public:
     /// A loop over all positions of an index space, for a kernel with so many operands. `streams`:
     /// large outputs may be written by non-temporal stores.
-    NdLoop(Shape const& space, std::size_t operands, bool streams = false)
+    XGRAD_INLINE NdLoop(Shape const& space, std::size_t operands, bool streams = false)
         : NdLoopPlan(space, operands, streams) {}
-    ~NdLoop() {
+    XGRAD_INLINE ~NdLoop() {
         if (buffers_) deallocate(buffers_, bytes_);
     }
 

@@ -25,7 +25,12 @@ public:
     void add(std::size_t k, LoopOperand const& operand);
 
 protected:
-    NdLoopPlan(Shape const& space, std::size_t operands, bool streams);
+    XGRAD_INLINE NdLoopPlan(Shape const& space, std::size_t operands, bool streams)
+        : rank_(space.size()), strides_(operands * std::max(rank_, std::size_t{1})),
+          axis_(std::max(rank_, std::size_t{1})), at_(operands), streams_(streams) {
+        for (std::size_t d = rank_; d-- > 0;)
+            if (space[d] != 1) axis_[axes_++] = {space[d], 1, 0, d};
+    }
     NdLoopPlan(NdLoopPlan const&) = default;
     ~NdLoopPlan() = default;
 

@@ -1,10 +1,9 @@
 // FusedGradientNode: the recorded backward pass of a FusedNode, as one Node. Its own backward pass
 // is one pass over dual numbers. Where that pass is recorded too, for third derivatives, it is
 // replayed operation by operation (traced.hpp).
-// LocalJacobian: the derivatives of each element of an expression by its operands, for several
-// tangents or gradients at once, which have a leading axis that counts these directions. One pass
-// of the backward kernel computes them, and each direction then costs one product for each operand
-// (preaccumulation; benchmark: statistics, rows "jacobian").
+// LocalJacobian: the derivatives of each element by its operands, for several directions, which the
+// leading axis of a batch counts. One backward pass computes them, and each direction then costs a
+// product for each operand (preaccumulation; benchmark: statistics, rows "jacobian").
 #pragma once
 
 #include <xgrad/autograd/local_graph.hpp>

@@ -118,7 +118,8 @@ private:
     /// Delegates to the other: where it throws, the destructor ends what there is.
     FusedNode(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
         SumOver const* over, AnyTensor const& result, bool&& bare);
-    XGRAD_FUNCTION ~FusedNode() override;
+    ~FusedNode() override { end_parts(); }
+    void end_parts() noexcept;
     XGRAD_FUNCTION void dispose() noexcept override;
 
     /// A part of the block, so many bytes from the end of the object.

@@ -1,11 +1,9 @@
-// RecordTable: table of everything that is compiled for one flattened expression: its kernels and
-// what recording needs. Functions that are no templates take it as an argument.
+// RecordTable: what is compiled for a flattened expression: its kernels, and what recording needs.
 // OperandPlan: what is known of a flattened expression once it is known which of its operands are
 // the same tensor and which require a gradient (the OperandPattern): which gradients are computed,
 // which values are saved, and the layout of the Node.
 // A plan is computed once for each pattern, kept in a list of the expression, and never freed.
-// BoundOperands: the operands themselves, after one loop over them: defined or not, same tensor or
-// not, contiguous or not, requires a gradient or not.
+// BoundOperands: the operands themselves, and what one loop over them finds.
 // Read next: fused_node.hpp.
 #pragma once
 
@@ -122,14 +120,18 @@ struct BoundOperands {
 
     /// `result_exists` is false where a fused reduction consumes the values. Errors call the
     /// outermost operation `as`, if given.
-    BoundOperands(RecordTable const& table, void const* expression,
-        AnyTensor const* const* operands, bool result_exists, std::string_view as = {});
+    XGRAD_INLINE BoundOperands(RecordTable const& table, void const* expression,
+        AnyTensor const* const* operands, bool result_exists, std::string_view as = {}) {
+        bind(table, expression, operands, result_exists, as);
+    }
     /// The broadcast shape of all operands.
     Shape const& space() const noexcept { return same_shape ? arrays[0]->shape : broadcasted_; }
     /// Number of elements of space().
     std::size_t count() const { return same_shape ? arrays[0]->numel : numel(broadcasted_); }
 
 private:
+    void bind(RecordTable const& table, void const* expression, AnyTensor const* const* operands,
+        bool result_exists, std::string_view as);
     void widen_all(RecordTable const& table, AnyTensor const* const* operands, std::string_view as);
 
     std::uint8_t first_[64]; // of each operand, the first one that is the same tensor

@@ -61,7 +61,7 @@ public:
         LocalArray<void*, 8> undefined(output_count_ + max_edges_);
         struct Arrived { // all gradients were taken but where an exception ends the pass
             GraphTask& task;
-            ~Arrived() {
+            XGRAD_INLINE ~Arrived() {
                 if (task.arrived_)
                     std::destroy_n(task.arrived_, task.output_count_ + task.max_edges_);
             }

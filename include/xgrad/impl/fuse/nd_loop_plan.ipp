@@ -19,13 +19,6 @@ XGRAD_FUNCTION std::size_t NdLoopPlan::pitch_of(LoopOperand const& o, std::size_
     return (lines | 1) * line;
 }
 
-XGRAD_FUNCTION NdLoopPlan::NdLoopPlan(Shape const& space, std::size_t operands, bool streams)
-    : rank_(space.size()), strides_(operands * std::max(rank_, std::size_t{1})),
-      axis_(std::max(rank_, std::size_t{1})), at_(operands), streams_(streams) {
-    for (std::size_t d = rank_; d-- > 0;)
-        if (space[d] != 1) axis_[axes_++] = {space[d], 1, 0, d};
-}
-
 XGRAD_FUNCTION void NdLoopPlan::add(std::size_t k, LoopOperand const& o) {
     auto const& array = o.array;
     if (!array.data) return;

@@ -6,19 +6,6 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const* const* operands,
-    BoundOperands const& in, SumOver const* over, AnyTensor const& result) {
-    auto const bytes = block_bytes(*in.plan, over);
-    void* const block = allocate(bytes);
-    try {
-        return Ref<Node>::first(::new (block) FusedNode(expression, operands, in, over, result,
-            !default_packing && !in.plan->saves_unconnected));
-    } catch (...) {
-        deallocate(block, bytes);
-        throw;
-    }
-}
-
 XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool& bare)
     : is_plain_(in.are_plain), plan_(*in.plan), space_(in.space()), count_(in.count()) {
@@ -41,7 +28,7 @@ XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const
     std::uninitialized_value_construct_n(early(), plan.edges);
 }
 
-XGRAD_FUNCTION FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
+XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool&& bare)
     : FusedNode(expression, operands, in, over, result, bare) {
     auto const& plan = plan_;
@@ -62,7 +49,20 @@ XGRAD_FUNCTION FusedNode::FusedNode(void const* expression, AnyTensor const* con
     if (saves_result()) saved()[plan_.slots] = SavedTensor::result(result);
 }
 
-XGRAD_FUNCTION FusedNode::~FusedNode() {
+XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const* const* operands,
+    BoundOperands const& in, SumOver const* over, AnyTensor const& result) {
+    auto const bytes = block_bytes(*in.plan, over);
+    void* const block = allocate(bytes);
+    try {
+        return Ref<Node>::first(::new (block) FusedNode(expression, operands, in, over, result,
+            !default_packing && !in.plan->saves_unconnected));
+    } catch (...) {
+        deallocate(block, bytes);
+        throw;
+    }
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void FusedNode::end_parts() noexcept {
     if (sum_) {
         std::destroy_n(early(), plan_.edges);
         std::destroy_at(sum_);

@@ -85,7 +85,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined_operand(
     fail_undefined("an operation", "its argument");
 }
 
-XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const* expression,
+XGRAD_FUNCTION void BoundOperands::bind(RecordTable const& table, void const* expression,
     AnyTensor const* const* operands, bool result_exists, std::string_view as) {
     std::size_t const n = table.kernels.operand_count;
     bool const records = table.plans && recording();
