@@ -260,3 +260,16 @@ TEST_CASE("one pair of rows among many that meets is found") {
             doctest::Contains("each row is a problem of its own"), xg::GraphError);
     }
 }
+
+TEST_CASE("a stack of matrices beside one matrix, and beside a stack of one") {
+    D const stack = noise({3, 2, 2}), one = noise({1, 2, 2}), matrix = noise({2, 2});
+    for (auto const& [f, x] : std::vector<std::pair<std::function<D(D const&)>, D>>{
+             {[&](D const& a) { return matmul(stack, a); }, one},
+             {[&](D const& a) { return matmul(a, stack); }, one},
+             {[&](D const& a) { return matmul(stack, a); }, matrix},
+             {[&](D const& a) { return matmul(a, one); }, stack}}) {
+        auto const n = static_cast<std::ptrdiff_t>(x.numel());
+        CHECK(difference(xg::sparse_jacobian(f, x, {.check = true}).to_dense(),
+                  D(xg::jacobian(f, x).reshape({-1, n}))) == "");
+    }
+}

@@ -198,7 +198,6 @@ private:
             }
         }
     }
-    /// Elements at the same position of operands that broadcast.
     void connect_elements(std::vector<Links>& links) const {
         for (auto const* const x : from_)
             for (std::size_t o = 0; x && o < links.size(); ++o)
@@ -217,6 +216,7 @@ private:
                 for (std::size_t r = 0; r < shape.size(); ++r)
                     if (kept[r] >= 0 && of[static_cast<std::size_t>(kept[r])] == shape[r])
                         groups[static_cast<std::size_t>(kept[r])] = shape[r];
+                    else kept[r] = -1; // broadcast
                 // from all elements of a group to the group, and from there to all its results
                 groups_.push_back(linked_pattern(name_, numel(groups), columns_,
                     std::array{PatternLink{&from_[e]->pattern, places_in(groups, of), {}}}));
