@@ -3082,10 +3082,10 @@ inline Future<AnyTensor> powerSGD_hook(PowerSGDState& state, GradBucket& bucket)
 // ======== xgrad/tensor/generator.hpp
 // The random generator of a thread. Only bodies include <random>.
 
-#ifndef XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
-#define XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_CORE_THREAD_STATE_HPP
+#define XGRAD_SINGLE_XGRAD_CORE_THREAD_STATE_HPP
 
-// ======== xgrad/autograd/thread_state.hpp
+// ======== xgrad/core/thread_state.hpp
 // ThreadState: registry of thread-local variables that a backward pass takes along when it
 // continues on the stack of another thread (engine.hpp). Caches are not registered: any thread's
 // will do.
@@ -3127,7 +3127,7 @@ private:
 };
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
+#endif  // XGRAD_SINGLE_XGRAD_CORE_THREAD_STATE_HPP
 
 namespace xgrad::detail {
 

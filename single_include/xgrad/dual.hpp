@@ -749,6 +749,8 @@ struct ScalarBinaryOpTraits<V, xgrad::Dual<V, N>, Operation> {
 // ======== xgrad/impl/core/error.ipp
 // Bodies of error.hpp, choice.hpp and warning.hpp.
 
+#include <cstdio>
+
 namespace xgrad::detail {
 
 [[gnu::cold]] inline void append_number(std::string& message, char const* format, auto n) {
@@ -828,8 +830,18 @@ XGRAD_FUNCTION std::size_t choice_named(std::string_view names, std::string_view
     fail(option, ": there is no '", name, "', only ", all);
 }
 
+struct Warnings {
+    std::mutex mutex;
+    WarningHandler handler;
+    std::vector<std::string> printed;
+};
+inline Warnings& all_warnings() {
+    static Warnings all;
+    return all;
+}
+
 XGRAD_FUNCTION void warn_of(std::string text) {
-    auto& warnings = Warnings::all();
+    auto& warnings = all_warnings();
     std::unique_lock lock(warnings.mutex);
     if (auto const handler = warnings.handler) {
         lock.unlock();
@@ -846,7 +858,7 @@ XGRAD_FUNCTION void warn_of(std::string text) {
 namespace xgrad {
 
 XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
-    auto& warnings = detail::Warnings::all();
+    auto& warnings = detail::all_warnings();
     std::lock_guard const lock(warnings.mutex);
     return std::exchange(warnings.handler, std::move(handler));
 }

@@ -2206,8 +2206,7 @@ XGRAD_LAZY_BODY void check_observations(AnyTensor const& residual, RowIndex cons
 #define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_FIT_IPP
 
 // ======== xgrad/impl/least_squares/fit.ipp
-// Bodies of fit.hpp: the loop over steps. It computes with real numbers, two for a complex
-// one: linearization.ipp.
+// Bodies of robust_loss.hpp and fit.hpp: the loop over steps, in real numbers: linearization.ipp.
 //
 // Only an accepted step can converge, and only where the full step from its end is small, too: what
 // shortens a step must not look like a minimum.
@@ -3004,12 +3003,6 @@ XGRAD_FUNCTION LeastSquaresSolution minimize_squares(
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_FIT_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_ROBUST_LOSS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_ROBUST_LOSS_IPP
-
-// ======== xgrad/impl/least_squares/robust_loss.ipp
-// Bodies of robust_loss.hpp.
 
 namespace xgrad {
 
@@ -3038,7 +3031,7 @@ XGRAD_FUNCTION RobustLoss::RobustLoss(Name name) {
 }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_ROBUST_LOSS_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_LEAST_SQUARES_FIT_IPP
 
 XGRAD_HAS_BODIES_HERE(least_squares_hpp)
 

@@ -890,6 +890,7 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         std::ranges::copy(tangents, results.begin());
     }
+    Dependence dependence() const noexcept override { return Dependence::selection; }
     std::string name() const override { return "BackwardHookFunctionBackward"; }
 
 private:
@@ -4222,6 +4223,16 @@ template <ConvPart part> struct Convolution : Arraywise {
     static constexpr bool is_multilinear = true;
     static constexpr xgrad::detail::Uses uses[2] = {
         xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0)};
+    /// The batch of input and output, and the channels that the weight also has.
+    Axes kept_axes(std::size_t operand, std::size_t rank_of_operand, std::size_t rank) const {
+        Axes kept(rank, -1);
+        if (rank_of_operand != rank) kept[1] = 0; // the bias
+        else if (part != ConvPart::weight && operand == 0) kept[0] = 0;
+        else if (part == ConvPart::output) kept[1] = 0;
+        else if (part == ConvPart::weight && operand == 1) kept[0] = 1;
+        else if (geometry.groups == 1) kept[1] = 1;
+        return kept;
+    }
 
     template <Scalar T>
     auto value(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b) const {
@@ -6148,6 +6159,7 @@ struct Windows {
     /// The shape of the output for an input of this shape: an element for each window.
     Shape pooled(Shape shape) const;
     Shape unpooled(Shape shape) const;
+    Axes kept_axes(std::size_t rank) const; // all but those of a plane
 };
 using SharedWindows = std::shared_ptr<Windows const>;
 
@@ -6248,6 +6260,9 @@ void find_largest(Windows const& w, std::vector<std::int64_t> const& turns, T co
 /// The operation of average_windows().
 struct AverageWindows : Arraywise {
     detail::SharedWindows windows; // the windows on a plane
+    Axes kept_axes(std::size_t, std::size_t, std::size_t rank) const {
+        return windows->kept_axes(rank);
+    }
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -6264,6 +6279,9 @@ struct AverageWindows : Arraywise {
 /// The transpose of AverageWindows.
 struct SpreadWindows : Arraywise {
     detail::SharedWindows windows; // the windows on a plane
+    Axes kept_axes(std::size_t, std::size_t, std::size_t rank) const {
+        return windows->kept_axes(rank);
+    }
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -6289,6 +6307,7 @@ auto AverageWindows::pullback(wrt<0>, auto const& g, auto const&, auto const&) c
 struct PickFromPlanes : Arraywise {
     detail::SharedWindows windows;              // the windows on a plane
     xgrad::detail::Array<std::int64_t> indices; // in the plane
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -6307,6 +6326,7 @@ struct PickFromPlanes : Arraywise {
 struct PlaceOnPlanes : Arraywise {
     detail::SharedWindows windows;              // the windows on a plane
     xgrad::detail::Array<std::int64_t> indices; // in the plane
+    static constexpr auto dependence = Dependence::transposed;
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -8588,6 +8608,12 @@ XGRAD_FUNCTION Shape Windows::unpooled(Shape shape) const {
     shape.back() = width;
     if (axes == 2) shape[shape.size() - 2] = height;
     return shape;
+}
+
+XGRAD_FUNCTION Axes Windows::kept_axes(std::size_t rank) const {
+    Axes kept = xgrad::detail::all_axes(rank);
+    std::fill(kept.end() - axes, kept.end(), -1);
+    return kept;
 }
 
 XGRAD_FUNCTION std::vector<AxisWindow> sliding_windows(

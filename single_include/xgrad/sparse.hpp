@@ -418,44 +418,6 @@ XGRAD_LAZY StarColoring star_coloring(SparsePattern const& symmetric);
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_SPARSE_COLORING_HPP
-#ifndef XGRAD_SINGLE_XGRAD_SPARSE_GRAPH_STRUCTURE_HPP
-#define XGRAD_SINGLE_XGRAD_SPARSE_GRAPH_STRUCTURE_HPP
-
-// ======== xgrad/sparse/graph_structure.hpp
-// GraphStructure: what a recorded graph is made of, without its values. A plan for sparse
-// derivatives holds as long as it stays the same.
-
-namespace xgrad::detail {
-
-/// The Nodes of a graph that depend on the inputs, in the order of recording.
-XGRAD_LAZY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outputs);
-
-/// True for a Node whose derivative may be any function: of a custom Function, a checkpoint or an
-/// implicit function.
-XGRAD_LAZY bool is_custom(Node& node);
-
-/// Hashes of the Nodes between inputs and outputs: of operation, edges, shapes, and the elements
-/// that they connect. Indices, masks and axes are compared without being stored: hashed are the
-/// results for random tangents, and for random numbers in the place of those that a Node saves.
-class GraphStructure {
-public:
-    GraphStructure() = default;
-    XGRAD_LAZY GraphStructure(TensorSpan inputs, TensorSpan outputs);
-    /// What a graph has in the place of a Node of this one; empty where both are the same.
-    XGRAD_LAZY std::string difference(TensorSpan inputs, TensorSpan outputs) const;
-
-    /// Where it is false, the graph of the gradient is the same as long as this one is.
-    bool has_custom_nodes() const noexcept { return has_custom_nodes_; }
-
-private:
-    std::vector<std::uint64_t> hashes_, results_;
-    std::vector<std::string> names_;
-    bool has_custom_nodes_ = false;
-    Tensors numbers_; // random elements of the scalar types that tangents have had
-};
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_SPARSE_GRAPH_STRUCTURE_HPP
 #ifndef XGRAD_SINGLE_XGRAD_SPARSE_PATTERN_HPP
 #define XGRAD_SINGLE_XGRAD_SPARSE_PATTERN_HPP
 
@@ -464,14 +426,19 @@ private:
 // the elements of the inputs on which it depends, from the inputs on, one Node after the other.
 // - A fused Node connects elements at the same place of its index space: a full operand to the
 //   results element by element, a broadcast one to all that read it, a summed axis to one result.
-// - Another Node whose derivative depends on no value (slices, views, permutations, gathers, joins,
-//   their adjoints), or only on values that it saves (products of matrices and other operations on
-//   whole arrays), is asked: its tangents, and its gradients, for random vectors that are scaled by
-//   the numbers of their elements say which element is where, as long as each result has one, or
-//   each operand reaches one. Otherwise it is dense, but along axes that it keeps apart: the rows
-//   of a left factor. The values that it saves are replaced by random ones meanwhile, so that a 0
-//   among them is not taken for none.
+// - A Node that selects elements (slices, views, permutations, gathers, joins), or is the adjoint
+// of
+//   such a one, is applied to the numbers of elements: what arrives says which element is where.
+// - Another operation on whole arrays (products of matrices, transforms) is dense, but along the
+//   axes that it keeps: see Dependence.
 // - Any other Node (a custom Function, a checkpoint) is dense between its inputs and outputs.
+
+#ifndef XGRAD_SINGLE_XGRAD_FUNCTIONAL_GRAPH_DEPENDENCE_HPP
+#define XGRAD_SINGLE_XGRAD_FUNCTIONAL_GRAPH_DEPENDENCE_HPP
+
+// ======== xgrad/functional/graph_dependence.hpp
+// Dependence along a recorded graph, without values: which Nodes depend on the inputs, which
+// elements a Node moves to which, and whether rows stay apart.
 
 #ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_GRADIENT_NODE_HPP
 #define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_GRADIENT_NODE_HPP
@@ -480,197 +447,9 @@ private:
 // FusedGradientNode: the recorded backward pass of a FusedNode, as one Node. Its own backward pass
 // is one pass over dual numbers. Where that pass is recorded too, for third derivatives, it is
 // replayed operation by operation (traced.hpp).
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
-
-// ======== xgrad/tensor/local_jacobian.hpp
-// LocalJacobian: the derivatives of each element of an expression by its operands, for
-// several tangents or gradients at once. One pass of the backward kernel computes them, and each
-// direction then costs one product for each operand: the expression is evaluated once for a batch
-// of directions (preaccumulation; benchmark: statistics, rows "jacobian").
-//
-// Shapes: a batch has a leading axis, which counts its directions.
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
-
-// ======== xgrad/tensor/fused_node.hpp
-// FusedNode: the Node of one elementwise expression. It computes all gradients in one pass over the
-// elements. Compiled once for all expressions: a table of function pointers (RecordTable) and the
-// OperandPlan describe the expression.
-//
-// One memory block: the object, saved tensors, edges, flattened expression, and, under a fused sum,
-// a SumOver and a gradient for each edge. The plan has the offsets.
-//
-// A full sum computes its gradients in the same pass as its value, for a grad_output of 1
-// (benchmark: rational, rows "hand, 1 pass" and "hand, 2 passes"): apply() scales them, or runs the
-// pass again. The rule has no state: every full sum of a real expression does it.
-//
-// Read next: fused_gradient_node.hpp, for a recorded pass and for forward mode.
-
-namespace xgrad::detail {
-
-class LocalJacobian;
-
-/// Opens saved tensors for a pass of their Node: those for which is_saved(index). Closes at its end
-/// what it had to unpack.
-class UnpackGuard {
-public:
-    template <class F>
-    UnpackGuard(std::span<SavedTensor> saved, Node const& owner, F is_saved) : UnpackGuard() {
-        for (std::size_t i = 0; i < saved.size(); ++i)
-            if (is_saved(i)) {
-                opened_.push_back(&saved[i]);
-                if (!saved[i].open(owner)) opened_.pop_back();
-            }
-    }
-    UnpackGuard(UnpackGuard const&) = delete;
-    UnpackGuard& operator=(UnpackGuard const&) = delete;
-    ~UnpackGuard() {
-        for (auto* const saved : opened_) saved->close();
-    }
-
-private:
-    UnpackGuard() noexcept = default;
-
-    CachedVector<SavedTensor*> opened_;
-};
-
-class alignas(16) FusedNode final : public Node {
-public:
-    /// `over` is null without a fused sum; then `result` has the values of the expression.
-    static Ref<Node> make(void const* expression, AnyTensor const* const* operands,
-        BoundOperands const& in, SumOver const* over, AnyTensor const& result);
-
-    /// True where a full sum that is recorded computes its gradients too.
-    static bool sums_at_once(BoundOperands const& in) {
-        return in.count() != 0 && !default_packing;
-    }
-    /// Computes the scaled sum; stores its gradients until backward().
-    double sum_at_once(BoundOperands const& in);
-
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    /// Computes the gradients without recording. A result may be moved from the gradient.
-    void apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results);
-    /// One pass over dual numbers. For a batch of tangents one pass of the backward kernel, and a
-    /// product for each operand and direction (local_jacobian.hpp).
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        ForwardMode::of(*this).push(*this, tangents, results);
-    }
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::fused; }
-    /// With respect to these operands.
-    XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(
-        OperandMask operands, AnyArray const* into = nullptr);
-
-    [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
-    [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
-    XGRAD_FUNCTION void release_saved() noexcept override;
-    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
-
-    // Read by second derivatives.
-    RecordTable const& table() const noexcept { return plan_.table; }
-    void const* expression_object() const noexcept { return part<std::byte>(plan_.expression_at); }
-    SumOver const* sum() const noexcept { return sum_; }
-    /// The broadcast shape of all operands.
-    Shape const& space() const noexcept { return space_; }
-    /// The number of elements of space().
-    std::size_t count() const noexcept { return count_; }
-    std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
-    Shape const& operand_shape(std::size_t k) const;
-    GradientTargets const& gradients() const noexcept { return plan_.gradients; }
-    OperandMask wanted() const noexcept { return gradients().wanted; }
-    bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
-    bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
-    bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
-    bool saves_result() const noexcept { return plan_.reads.result; }
-    std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
-    std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
-    std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
-    /// The values of operands that the gradients read, and of a saved result, during the life of a
-    /// guard. `zeros` stand for the other operands, in their shapes.
-    void bind_saved(KernelCall& call, std::byte* zeros = nullptr) const;
-    /// The tangents of operands, from those of the edges. `aligned` has what belongs to a batch.
-    XGRAD_LAZY void bind_tangents(KernelCall& call, std::span<AnyTensor const> tangents,
-        CachedVector<AnyArray>& aligned) const;
-    /// Runs a pass over dual numbers, and returns the tangent of the result.
-    XGRAD_LAZY AnyTensor run_for_tangent(KernelCall& call) const;
-    AnyTensor unpack_operand(std::size_t k) { return completed()[plan_.slot[k]].unpack(*this); }
-    AnyTensor unpack_result() { return completed()[plan_.slots].unpack(*this); }
-
-private:
-    XGRAD_LAZY_BODY friend void link_second_order() noexcept;
-    XGRAD_LAZY_BODY friend void link_forward_mode() noexcept;
-
-    /// Makes all parts of the block but the edges. `bare`: tensors may be saved bare; it
-    /// becomes false where not all are saved.
-    FusedNode(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
-        SumOver const* over, AnyTensor const& result, bool& bare);
-    /// Delegates to the other: where it throws, the destructor ends what there is.
-    FusedNode(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
-        SumOver const* over, AnyTensor const& result, bool&& bare);
-    XGRAD_FUNCTION ~FusedNode() override;
-    XGRAD_FUNCTION void dispose() noexcept override;
-
-    /// A part of the block, so many bytes from the end of the object.
-    template <class T> T* part(std::size_t at) const noexcept {
-        return reinterpret_cast<T*>(
-            reinterpret_cast<std::byte*>(const_cast<FusedNode*>(this) + 1) + at);
-    }
-    SavedTensor* saved() const noexcept { return part<SavedTensor>(0); }
-    Edge* edges() const noexcept { return part<Edge>(plan_.edges_at); }
-    AnyTensor* early() const noexcept { return part<AnyTensor>(plan_.sum_at + sizeof(SumOver)); }
-    static std::size_t block_bytes(OperandPlan const& plan, bool sums) {
-        return sizeof(FusedNode) + (sums ? plan.bytes_with_sum : plan.bytes);
-    }
-
-    void save_shapes(BoundOperands const& in);
-    /// The saved tensors, with all that unpack() and messages tell of them.
-    [[gnu::cold]] SavedTensor* completed();
-    /// Prepares the saved tensors for a pass. Where all are intact, nothing is to be done.
-    UnpackGuard open_saved() {
-        return {
-            is_intact() ? std::span<SavedTensor>() : std::span(completed(), plan_.saved_tensors()),
-            *this, [](std::size_t) { return true; }};
-    }
-    bool would_record(AnyTensor const& gradient);
-    /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
-    XGRAD_LAZY void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
-    XGRAD_LAZY void push_tangents(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-
-    void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
-    bool is_intact() const noexcept {
-        bool intact = true;
-        for (auto const& s : std::span(saved(), plan_.saved_tensors())) intact &= s.is_intact();
-        return intact;
-    }
-    /// Scales the early gradients by grad_output, or broadcasts it.
-    void apply_sum(AnyTensor const& gradient, std::span<AnyTensor> results);
-
-    /// One pass over the elements: the gradients for grad_output, or without one those of the sum,
-    /// which it returns. It reads these operands, or else the saved ones, makes the gradients that
-    /// are not defined, and adds to the others. A gradient may take the place of `buffer`, which is
-    /// grad_output.
-    double run(AnyArray const* const* operands, AnyArray const* grad_output,
-        std::span<AnyTensor> gradients, AnyTensor* buffer = nullptr, std::byte* zeros = nullptr);
-
-    static constexpr double min_factor =
-        1e-6; // limits of scaling computed gradients, against overflow and underflow
-
-    bool const is_plain_;    // all operands are plain: see KernelCall
-    bool has_early_ = false; // the gradients of a full sum are there
-    OperandPlan const& plan_;
-    OperandMask broadcast_ = 0;
-    SumOver* sum_ = nullptr;
-    Shape space_;
-    std::size_t count_;
-    std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
-};
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
+// LocalJacobian: the derivatives of each element by its operands, for several directions, which the
+// leading axis of a batch counts. One backward pass computes them, and each direction then costs a
+// product for each operand (preaccumulation; benchmark: statistics, rows "jacobian").
 
 namespace xgrad::detail {
 
@@ -707,11 +486,6 @@ private:
 XGRAD_LAZY std::size_t directions_of(FusedNode const& node, std::span<AnyTensor const> tangents);
 /// An array with a leading axis as a loop over batches of `dims` further axes takes it.
 XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
-
-namespace xgrad::detail {
 
 /// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
 /// values; the result is undefined where it was not saved.
@@ -750,7 +524,7 @@ public:
     }
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
+        if (!any_defined(gradients)) return;
         if (!recording() || !would_record(gradients)) apply_fused(gradients, results);
         else if (of_.table().traced) apply_recorded(gradients, results);
         else apply_undifferentiable(gradients, results);
@@ -798,9 +572,7 @@ public:
                 of_.local_jacobian(of_.wanted()).pull(gradient, results);
             }
         }
-        if (std::ranges::none_of(
-                tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
-            return;
+        if (!any_defined(tangents.first(tangents.size() - has_gradient_edge_))) return;
         std::vector<AnyTensor> of_operands(of_.next_edges().size());
         std::vector<AnyTensor> found(operand_count());
         for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
@@ -822,9 +594,12 @@ private:
     }
 
     bool would_record(std::span<AnyTensor const> gradients) const {
-        return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) {
-            return g.defined() && g.requires_grad();
-        });
+        bool would = differentiable_ != 0;
+        for (auto const& g : gradients) would |= g.defined() && g.requires_grad();
+        return would;
+    }
+    static bool any_defined(std::span<AnyTensor const> all) {
+        return std::any_of(all.begin(), all.end(), [](auto const& t) { return t.defined(); });
     }
 
     UnpackGuard open_saved() {
@@ -972,6 +747,89 @@ private:
 
 namespace xgrad::detail {
 
+/// The Nodes of a graph that depend on the inputs, in the order of recording.
+XGRAD_LAZY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outputs);
+
+/// An output of a Node that depends on the inputs.
+struct DependentOutput {
+    TypeInfo const* type = nullptr; // null where it does not
+    Shape shape = {};
+};
+/// Of each edge of a Node; null where there is none.
+using DependentInputs = std::vector<DependentOutput const*>;
+
+/// The outputs of Nodes that were visited: each a DependentOutput, or more.
+template <class Output> struct VisitedOutputs {
+    std::unordered_map<Node const*, std::vector<Output>> of;
+
+    void add_input(AnyTensor const& x, Output output) {
+        Edge const edge = gradient_edge(x);
+        auto& outputs = of[edge.function.get()];
+        if (outputs.size() <= edge.input_nr) outputs.resize(edge.input_nr + 1);
+        outputs[edge.input_nr] = std::move(output);
+    }
+    /// Null where an edge leads to none that depends on the inputs.
+    Output const* find(Edge const& edge) const {
+        auto const it = edge ? of.find(edge.function.get()) : of.end();
+        if (it == of.end() || edge.input_nr >= it->second.size()) return nullptr;
+        return it->second[edge.input_nr].type ? &it->second[edge.input_nr] : nullptr;
+    }
+    std::vector<Output const*> inputs_of(Node const& node) const {
+        std::vector<Output const*> all;
+        for (auto const& edge : node.next_edges()) all.push_back(find(edge));
+        return all;
+    }
+};
+
+/// A tensor of numbers: number(i) in element i, in both parts of a complex one.
+template <class Number>
+AnyTensor numbered(TypeInfo const& type, Shape const& shape, Number const& number) {
+    AnyTensor t = type.filled(shape, 0);
+    with_reals(t, [&]<class P>(P* at, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) at[i] = static_cast<P>(number(i * t.numel() / n));
+    });
+    return t;
+}
+/// The numbers in a tensor to which numbered() ones were moved, or 0; none in an undefined one.
+XGRAD_LAZY std::vector<double> numbers_in(AnyTensor const& t);
+/// Tangents of the outputs for numbered() ones of the inputs, whose elements i counts.
+template <class Number>
+Tensors push_numbers(Node& node, DependentInputs const& from, Number const& number) {
+    Tensors tangents(from.size()), results(node.num_outputs());
+    for (std::size_t e = 0, first = 0; e < from.size(); ++e) {
+        if (!from[e]) continue;
+        tangents[e] = numbered(
+            *from[e]->type, from[e]->shape, [&](std::size_t i) { return number(first + i); });
+        first += tangents[e].numel();
+    }
+    node.pushforward(tangents, results);
+    return results;
+}
+
+/// The shape of the result or grad_output, as it is broadcast to the index space.
+XGRAD_LAZY Shape result_shape(FusedNode const& node, bool keep);
+/// Calls f(edge, operand) for the edges to operands. Returns that to grad_output, if it exists.
+template <class F> std::size_t each_operand(FusedGradientNode<> const& node, F const& f) {
+    FusedNode const& of = node.of();
+    auto const edges = node.next_edges();
+    std::size_t edge = 0;
+    for (std::size_t k = 0; k < of.operand_count() && edge < edges.size(); ++k)
+        if (of.makes_gradient(k))
+            if (auto const& to = of.next_edges()[of.edge_of(k)];
+                to.function == edges[edge].function && to.input_nr == edges[edge].input_nr)
+                f(edge++, k);
+    return edge;
+}
+
+/// The name of the first Node after which rows of an output may depend on other rows of the inputs;
+/// empty where there is none. All inputs and outputs have so many rows, two or more.
+XGRAD_LAZY std::string find_joined_rows(TensorSpan inputs, TensorSpan outputs, std::size_t rows);
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_FUNCTIONAL_GRAPH_DEPENDENCE_HPP
+
+namespace xgrad::detail {
+
 /// The fused Nodes of a recorded gradient that depend on the inputs, in the order of recording.
 struct FusedGradients {
     struct Operand {
@@ -1007,6 +865,30 @@ AnyTensor scattered(TypeInfo const& type, Shape const& shape, Weight const& weig
 /// The elements in row-major order; of complex ones the real parts, plus `imaginary` times the
 /// others.
 XGRAD_LAZY std::vector<double> doubles_of(AnyTensor const& t, double imaginary);
+
+/// True for a Node whose derivative may be any function: of a custom Function, a checkpoint or an
+/// implicit function.
+XGRAD_LAZY bool is_custom(Node& node);
+
+/// Hashes of the Nodes between inputs and outputs: of operation, edges, shapes, and the elements
+/// that they connect. Indices and masks are compared without being stored: hashed is what a
+/// selection makes of random tangents.
+class GraphStructure {
+public:
+    GraphStructure() = default;
+    XGRAD_LAZY GraphStructure(TensorSpan inputs, TensorSpan outputs);
+    /// What a graph has in the place of a Node of this one; empty where both are the same.
+    XGRAD_LAZY std::string difference(TensorSpan inputs, TensorSpan outputs) const;
+
+    /// Where it is false, the graph of the gradient is the same as long as this one is.
+    bool has_custom_nodes() const noexcept { return has_custom_nodes_; }
+
+private:
+    std::vector<std::uint64_t> hashes_, results_;
+    std::vector<std::string> names_;
+    bool has_custom_nodes_ = false;
+    Tensors numbers_; // random elements of the scalar types that tangents have had
+};
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_SPARSE_PATTERN_HPP
@@ -1580,13 +1462,13 @@ XGRAD_FUNCTION SparsePattern SparsePattern::transposed() const {
 #define XGRAD_SINGLE_XGRAD_IMPL_SPARSE_PATTERN_IPP
 
 // ======== xgrad/impl/sparse/pattern.ipp
-// Bodies of graph_structure.hpp and pattern.hpp.
+// Bodies of pattern.hpp.
 
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_SPARSE_NODE_PROBE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_SPARSE_NODE_PROBE_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_SPARSE_NODE_LINKS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_SPARSE_NODE_LINKS_IPP
 
-// ======== xgrad/impl/sparse/node_probe.ipp
-// NodeProbe: which elements of the outputs of a Node depend on which elements of its inputs. Before
+// ======== xgrad/impl/sparse/node_links.ipp
+// NodeLinks: which elements of the outputs of a Node depend on which elements of its inputs. Before
 // it, what it finds: links between elements, and patterns that follow from them.
 
 #include <deque>
@@ -1661,9 +1543,8 @@ XGRAD_LAZY SparsePattern linked_pattern(
     return SparsePattern(rows, cols, std::move(outer), std::move(inner));
 }
 
-/// For each element of `space` the element of an array of shape `of`, which is broadcast to it.
-XGRAD_LAZY Places places_in(Shape const& of, Shape const& space) {
-    Strides const steps = broadcast_strides(of, row_major(of), space);
+/// For each element of `space` the place that it has by these strides.
+XGRAD_LAZY Places places_by(Strides const& steps, Shape const& space) {
     std::ptrdiff_t const step = steps.empty() ? 0 : steps.back();
     Strides const* const all[] = {&steps};
     Places places;
@@ -1674,101 +1555,66 @@ XGRAD_LAZY Places places_in(Shape const& of, Shape const& space) {
     });
     return places;
 }
+/// For each element of `space` the element of an array of shape `of`, which is broadcast to it.
+XGRAD_LAZY Places places_in(Shape const& of, Shape const& space) {
+    return places_by(broadcast_strides(of, row_major(of), space), space);
+}
 
-/// An output of a Node that depends on the inputs.
-struct Dependence {
-    TypeInfo const* type = nullptr; // null where it does not
-    Shape shape = {};
+/// An output of a Node that depends on the inputs, and how.
+struct Dependent : DependentOutput {
     SparsePattern pattern = {};
     bool copies = false; // each element is one of the inputs, or a constant
 };
 using Links = std::vector<PatternLink>;
 
-XGRAD_LAZY Dependence dependence(std::string_view name, std::size_t columns, TypeInfo const& type,
+XGRAD_LAZY Dependent dependent(std::string_view name, std::size_t columns, TypeInfo const& type,
     Shape const& shape, Links const& links) {
     if (links.empty()) return {};
-    return {&type, shape, linked_pattern(name, numel(shape), columns, links)};
+    return {{&type, shape}, linked_pattern(name, numel(shape), columns, links)};
 }
 
-/// In its scope a Node that is no custom one has random numbers in the place of those it saves.
-template <class = void> class RandomSavedTensors {
+/// The links of a Node, from what it says of its dependence.
+template <class = void> class NodeLinks {
 public:
-    explicit RandomSavedTensors(Node& node) {
-        if (is_custom(node)) return;
-        for (auto const& each : node.saved_tensors()) {
-            AnyTensor const value = each.tensor->unpack(node);
-            if (!is_differentiable(value.dtype())) continue;
-            auto noise = SavedTensor::operand(scattered(*value.impl().type, value.shape(),
-                [stream = 9 + saved_.size()](std::size_t i) { return scattered(i, stream); }));
-            saved_.emplace_back(each.tensor, std::exchange(*each.tensor, std::move(noise)));
-        }
-    }
-    RandomSavedTensors& operator=(RandomSavedTensors&&) = delete; // and no copies
-    ~RandomSavedTensors() {
-        for (auto& [place, value] : saved_) *place = std::move(value);
-    }
-    bool empty() const noexcept { return saved_.empty(); }
+    NodeLinks(std::string_view name, std::size_t columns, Node& node,
+        std::vector<Dependent const*> const& from)
+        : name_(name), columns_(columns), node_(node), from_(from),
+          inputs_(from.begin(), from.end()) {}
 
-private:
-    std::vector<std::pair<SavedTensor*, SavedTensor>> saved_;
-};
-
-/// Finds the links of a Node from what it does with random vectors.
-template <class = void> class NodeProbe {
-public:
-    NodeProbe(std::string_view name, std::size_t columns, Node& node,
-        std::vector<Dependence const*> const& from)
-        : name_(name), columns_(columns), node_(node), from_(from) {}
-
-    void run(std::span<Dependence> to) {
-        outputs_ = push([](std::size_t) { return 1.; });
+    void run(std::span<Dependent> to) {
+        outputs_ = push(1);
         std::vector<Links> links(to.size());
-        bool const is_elementwise = node_.forward_rule() == ForwardRule::local,
-                   is_selection = is_asked_ && selects(links);
-        if (is_elementwise) connect_elements(links);
-        else if (!is_selection && !(is_asked_ && adds(links))) connect(links);
-        for (std::size_t o = 0; o < to.size(); ++o)
-            if (outputs_[o].defined())
-                to[o] = dependence(
-                    name_, columns_, *outputs_[o].impl().type, outputs_[o].shape(), links[o]);
-        for (std::size_t o = 0; o < to.size() && is_selection; ++o)
-            if (outputs_[o].defined()) to[o].copies = copies(o, links[o]);
+        auto const kind = node_.dependence();
+        bool const selects = kind == Dependence::selection;
+        if (selects || kind == Dependence::transposed) connect_moved(links, selects);
+        else if (kind == Dependence::elements) connect_elements(links);
+        else connect_axes(links, kind == Dependence::axes);
+        for (std::size_t o = 0; o < to.size(); ++o) {
+            if (!outputs_[o].defined()) continue;
+            auto const& type = *outputs_[o].impl().type;
+            to[o] = dependent(name_, columns_, type, outputs_[o].shape(), links[o]);
+            to[o].copies = selects && !xgrad::is_complex(type.dtype) &&
+                           std::ranges::all_of(from_, [&](auto const* x) {
+                               return !x || (x->copies && x->type == &type);
+                           });
+        }
     }
 
 private:
-    static constexpr std::size_t all_edges = ~std::size_t{0};
-    static constexpr double imaginary = 0.618; // real parts and these together
-    static constexpr std::size_t base = 1024;  // of the digits of a number, exact in floats
+    static constexpr std::size_t base = 1 << 20; // of the digits of a number, exact in floats
 
-    std::vector<std::vector<double>> numbers(std::span<AnyTensor const> all) const {
-        std::vector<std::vector<double>> lists;
-        for (auto const& t : all)
-            lists.push_back(t.defined() ? doubles_of(t, imaginary) : std::vector<double>());
-        return lists;
+    /// Digits of the numbers of elements, counted from 1: unit is 1, base, base * base.
+    static auto digit(std::size_t unit) {
+        return [unit](std::size_t i) { return i / unit % base + 1; };
     }
-    /// Tangents of the outputs for random ones of the inputs, times weight(number of the element
-    /// among all inputs); or of one input alone.
-    template <class Weight>
-    std::vector<AnyTensor> push(Weight const& weight, std::size_t only = all_edges) const {
-        std::vector<AnyTensor> tangents(from_.size()), results(node_.num_outputs());
-        std::size_t first = 0;
-        for (std::size_t e = 0; e < from_.size(); ++e) {
-            if (!from_[e] || (only != all_edges && e != only)) continue;
-            tangents[e] = scattered(
-                *from_[e]->type, from_[e]->shape, [&](std::size_t i) { return weight(first + i); });
-            if (only == all_edges) first += tangents[e].numel();
-        }
-        node_.pushforward(tangents, results);
-        return results;
-    }
-    /// Gradients of the inputs for random ones of the outputs; undefined for other edges.
-    template <class Weight> std::vector<AnyTensor> pull(Weight const& weight) const {
-        std::vector<AnyTensor> gradients(outputs_.size()), results(from_.size());
-        std::size_t first = 0;
-        for (std::size_t o = 0; o < outputs_.size(); ++o) {
+    Tensors push(std::size_t unit) const { return push_numbers(node_, inputs_, digit(unit)); }
+    /// The gradients of the inputs for such numbers of the elements of the outputs.
+    Tensors pull(std::size_t unit) const {
+        Tensors gradients(outputs_.size()), results(from_.size());
+        for (std::size_t o = 0, first = 0; o < outputs_.size(); ++o) {
             if (!outputs_[o].defined()) continue;
-            gradients[o] = scattered(*outputs_[o].impl().type, outputs_[o].shape(),
-                [&](std::size_t i) { return weight(first + i); });
+            gradients[o] = numbered(*outputs_[o].impl().type, outputs_[o].shape(),
+                [&](std::size_t i) { return digit(unit)(first + i); });
             first += gradients[o].numel();
         }
         ScopedValue<GraphTask*> const no_pass(current_pass, nullptr);
@@ -1777,200 +1623,90 @@ private:
             if (!from_[e]) results[e] = {};
         return results;
     }
-
-    /// For a linear map of random vectors, times weights, of `count` elements: for each result the
-    /// number of the one element that it has; nothing where one has several.
-    template <class Map>
-    std::optional<std::vector<Places>> sources(Map const& map, std::size_t count) const {
-        auto const plain = numbers(map([](std::size_t) { return 1.; }));
-        std::vector<Places> places;
-        for (auto const& list : plain) places.emplace_back(list.size(), 0);
-        for (std::size_t unit = 1; unit == 1 || unit < count; unit *= base) {
-            auto const scaled = numbers(
-                map([&](std::size_t i) { return static_cast<double>(i / unit % base + 1); }));
-            for (std::size_t l = 0; l < plain.size(); ++l)
-                for (std::size_t i = 0; i < plain[l].size(); ++i) {
-                    if (plain[l][i] == 0) {
-                        if (scaled[l][i] != 0 || !saved_.empty()) return std::nullopt;
-                        places[l][i] = nowhere;
-                        continue;
-                    }
-                    double const digit = scaled[l][i] / plain[l][i] - 1;
-                    if (!(digit > -0.5 && digit < static_cast<double>(base) - 0.5))
-                        return std::nullopt;
-                    places[l][i] += static_cast<int>(digit + 0.5) * static_cast<int>(unit);
-                }
-        }
-        auto const weight = [](std::size_t i) { return scattered(i, 5); };
-        auto const check = numbers(map(weight));
-        for (std::size_t l = 0; l < plain.size(); ++l)
-            for (std::size_t i = 0; i < plain[l].size(); ++i) {
-                double const wanted =
-                    places[l][i] == nowhere
-                        ? 0
-                        : plain[l][i] * weight(static_cast<std::size_t>(places[l][i]));
-                if (!(std::abs(check[l][i] - wanted) <= tolerance * std::abs(wanted)))
-                    return std::nullopt;
-            }
-        return places;
-    }
-
-    /// Each element of the outputs has one element of the inputs.
-    bool selects(std::vector<Links>& links) const {
-        std::vector<std::size_t> sizes;
-        for (auto const* x : from_) sizes.push_back(x ? numel(x->shape) : 0);
-        return link_sources([&](auto const& weight) { return push(weight); }, sizes, links, true);
-    }
-    /// Each element of the inputs reaches one element of the outputs.
-    bool adds(std::vector<Links>& links) const {
-        std::vector<std::size_t> sizes;
-        for (auto const& y : outputs_) sizes.push_back(y.defined() ? y.numel() : 0);
-        return link_sources([&](auto const& weight) { return pull(weight); }, sizes, links, false);
-    }
-    /// True where an output has elements of the inputs, and not multiples of them.
-    bool copies(std::size_t o, Links const& links) const {
-        auto const values = doubles_of(outputs_[o], imaginary);
-        for (auto const& link : links) {
-            auto const x = std::ranges::find_if(
-                from_, [&](auto const* each) { return each && &each->pattern == link.of; });
-            if (!(*x)->copies || (*x)->type != outputs_[o].impl().type ||
-                xgrad::is_complex(outputs_[o].dtype()))
-                return false;
-            for (std::size_t i = 0; i < link.out.size(); ++i) {
-                double const copy = scattered(static_cast<std::size_t>(link.in[i]), 0);
-                if (std::abs(values[static_cast<std::size_t>(link.out[i])] - copy) > 1e-6)
-                    return false;
+    /// Each element of the outputs is one of the inputs, or each of the inputs reaches one of the
+    /// outputs: numbers of elements say which.
+    void connect_moved(std::vector<Links>& links, bool selects) const {
+        std::vector<std::size_t> begins{0}; // of the elements of each tensor that has numbers
+        auto const add = [&](std::size_t n) { begins.push_back(begins.back() + n); };
+        if (selects)
+            for (auto const* x : from_) add(x ? numel(x->shape) : 0);
+        else
+            for (auto const& y : outputs_) add(y.defined() ? y.numel() : 0);
+        std::vector<Places> all;
+        for (std::size_t unit = 1; unit == 1 || unit < begins.back(); unit *= base) {
+            auto const moved = selects ? unit == 1 ? outputs_ : push(unit) : pull(unit);
+            all.resize(moved.size());
+            for (std::size_t l = 0; l < moved.size(); ++l) {
+                auto const digits = numbers_in(moved[l]);
+                all[l].resize(digits.size(), nowhere);
+                for (std::size_t i = 0; i < digits.size(); ++i)
+                    if (digits[i] != 0)
+                        all[l][i] = std::max(all[l][i], 0) +
+                                    (static_cast<int>(digits[i]) - 1) * static_cast<int>(unit);
             }
         }
-        return true;
-    }
-    /// The links of a map from tensors of these sizes to results that have one element of them
-    /// each; false where there is no such map.
-    template <class Map>
-    bool link_sources(Map const& map, std::vector<std::size_t> const& sizes,
-        std::vector<Links>& links, bool forward) const {
-        std::vector<std::size_t> begins(sizes.size() + 1);
-        std::partial_sum(sizes.begin(), sizes.end(), begins.begin() + 1);
-        auto const found = sources(map, begins.back());
-        if (!found) return false;
-        for (std::size_t l = 0; l < found->size(); ++l) {
-            std::vector<std::pair<Places, Places>> parts(sizes.size()); // of results and sources
-            for (std::size_t i = 0; i < (*found)[l].size(); ++i) {
-                if ((*found)[l][i] == nowhere) continue;
-                auto const place = static_cast<std::size_t>((*found)[l][i]);
+        for (std::size_t l = 0; l < all.size(); ++l) {
+            std::vector<std::pair<Places, Places>> parts(begins.size() - 1);
+            for (std::size_t i = 0; i < all[l].size(); ++i) {
+                if (all[l][i] == nowhere) continue;
+                auto const number = static_cast<std::size_t>(all[l][i]);
                 auto const part = static_cast<std::size_t>(
-                    std::ranges::upper_bound(begins, place) - begins.begin() - 1);
+                    std::ranges::upper_bound(begins, number) - begins.begin() - 1);
                 parts[part].first.push_back(static_cast<int>(i));
-                parts[part].second.push_back(static_cast<int>(place - begins[part]));
+                parts[part].second.push_back(static_cast<int>(number - begins[part]));
             }
             for (std::size_t part = 0; part < parts.size(); ++part) {
-                auto& [results, of] = parts[part];
-                if (results.empty()) continue;
-                if (forward)
-                    links[l].push_back({&from_[part]->pattern, std::move(results), std::move(of)});
-                else links[part].push_back({&from_[l]->pattern, std::move(of), std::move(results)});
+                auto& [here, there] = parts[part];
+                if (here.empty()) continue;
+                if (selects)
+                    links[l].push_back({&from_[part]->pattern, std::move(here), std::move(there)});
+                else links[part].push_back({&from_[l]->pattern, std::move(there), std::move(here)});
             }
         }
-        return true;
     }
-
-    /// Elements at the same place of operands that broadcast.
     void connect_elements(std::vector<Links>& links) const {
         for (auto const* const x : from_)
             for (std::size_t o = 0; x && o < links.size(); ++o)
                 if (outputs_[o].defined())
                     links[o].push_back({&x->pattern, {}, places_in(x->shape, outputs_[o].shape())});
     }
-    /// All elements to all, but along axes that the Node keeps apart.
-    void connect(std::vector<Links>& links) {
-        for (std::size_t e = 0; e < from_.size(); ++e) {
-            auto const* const x = from_[e];
-            if (!x) continue;
-            std::vector<AnyTensor> plain;
-            if (is_asked_) plain = push([](std::size_t) { return 1.; }, e);
-            for (std::size_t o = 0; o < links.size(); ++o) {
+    /// All elements to all that have the same index along each axis that the Node keeps.
+    void connect_axes(std::vector<Links>& links, bool keeps_some) {
+        for (std::size_t e = 0; e < from_.size(); ++e)
+            for (std::size_t o = 0; from_[e] && o < links.size(); ++o) {
                 if (!outputs_[o].defined()) continue;
-                Shape const& shape = outputs_[o].shape();
-                Shape groups(x->shape.size(), 1);
-                CachedVector<std::size_t> axis_of(shape.size(), x->shape.size());
-                for (std::size_t s = 0; is_asked_ && s < x->shape.size(); ++s)
-                    for (std::size_t r = 0; r < shape.size(); ++r)
-                        if (groups[s] == 1 && x->shape[s] > 1 && shape[r] == x->shape[s] &&
-                            axis_of[r] == x->shape.size() && keeps_apart(e, s, o, r, plain[o])) {
-                            groups[s] = shape[r];
-                            axis_of[r] = s;
-                        }
+                Shape const &shape = outputs_[o].shape(), &of = from_[e]->shape;
+                Axes kept(shape.size(), -1);
+                if (keeps_some) kept = node_.kept_axes(e, of.size(), shape.size());
+                Shape groups(of.size(), 1);
+                for (std::size_t r = 0; r < shape.size(); ++r)
+                    if (kept[r] >= 0 && of[static_cast<std::size_t>(kept[r])] == shape[r])
+                        groups[static_cast<std::size_t>(kept[r])] = shape[r];
+                    else kept[r] = -1; // broadcast
                 // from all elements of a group to the group, and from there to all its results
                 groups_.push_back(linked_pattern(name_, numel(groups), columns_,
-                    std::array{PatternLink{&x->pattern, places_in(groups, x->shape), {}}}));
+                    std::array{PatternLink{&from_[e]->pattern, places_in(groups, of), {}}}));
                 Strides const steps = row_major(groups);
-                Places in(numel(shape));
-                Strides const place = row_major(shape);
-                for (std::size_t j = 0; j < in.size(); ++j)
-                    for (std::size_t r = 0; r < shape.size(); ++r)
-                        if (axis_of[r] < steps.size())
-                            in[j] += static_cast<int>(index_of(j, r, shape, place)) *
-                                     static_cast<int>(steps[axis_of[r]]);
-                links[o].push_back({&groups_.back(), {}, std::move(in)});
+                Strides of_results(shape.size(), 0);
+                for (std::size_t r = 0; r < shape.size(); ++r)
+                    if (kept[r] >= 0) of_results[r] = steps[static_cast<std::size_t>(kept[r])];
+                links[o].push_back({&groups_.back(), {}, places_by(of_results, shape)});
             }
-        }
     }
-    static std::size_t index_of(
-        std::size_t element, std::size_t axis, Shape const& shape, Strides const& steps) {
-        return steps[axis] == 0 ? 0 : element / static_cast<std::size_t>(steps[axis]) % shape[axis];
-    }
-    /// True where weights along axis s of an input become weights along axis r of an output.
-    bool keeps_apart(
-        std::size_t e, std::size_t s, std::size_t o, std::size_t r, AnyTensor const& plain) const {
-        if (!plain.defined()) return false;
-        auto const weights = [](Shape const& shape, std::size_t axis) {
-            return [&shape, axis, steps = row_major(shape)](
-                       std::size_t i) { return scattered(index_of(i, axis, shape, steps), 7); };
-        };
-        auto const moved = push(weights(from_[e]->shape, s), e);
-        auto const before = doubles_of(plain, imaginary), after = doubles_of(moved[o], imaginary);
-        auto const weight = weights(plain.shape(), r);
-        bool any = false;
-        for (std::size_t j = 0; j < before.size(); ++j) {
-            double const wanted = before[j] * weight(j);
-            if (!(std::abs(after[j] - wanted) <= tolerance * std::abs(wanted))) return false;
-            if (before[j] == 0 && !saved_.empty()) return false; // a mask that depends on values
-            any |= before[j] != 0;
-        }
-        return any;
-    }
-
-    static constexpr double tolerance = 1e-4; // random numbers differ by more
 
     std::string_view name_;
     std::size_t columns_;
     Node& node_;
-    std::vector<Dependence const*> const& from_;
-    bool const is_asked_ = !is_custom(node_);
-    RandomSavedTensors<> saved_{node_};
-    std::vector<AnyTensor> outputs_; // zeros, undefined where no input has an effect
+    std::vector<Dependent const*> const& from_;
+    DependentInputs inputs_; // the same
+    Tensors outputs_;        // numbers, undefined where no input has an effect
     std::deque<SparsePattern> groups_;
 };
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_SPARSE_NODE_PROBE_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_SPARSE_NODE_LINKS_IPP
 
 namespace xgrad::detail {
-
-XGRAD_LAZY_BODY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outputs) {
-    std::unordered_map<Node const*, bool> depends;
-    for (auto const& x : inputs) depends[gradient_edge(x).function.get()] = true;
-    std::vector<Node*> order;
-    walk_graph(
-        edges_to(outputs),
-        [&](Edge const& edge) { return depends.emplace(edge.function.get(), false).second; },
-        [&](Node& node) {
-            for (auto const& edge : node.next_edges())
-                depends[&node] |= edge && depends[edge.function.get()];
-            if (depends[&node]) order.push_back(&node);
-        });
-    return order;
-}
 
 XGRAD_LAZY_BODY bool is_custom(Node& node) {
     bool const is_operation = node.formula() != node.name();
@@ -2005,35 +1741,21 @@ private:
     std::uint64_t state_ = 0;
 };
 
-/// The shape of the result or grad_output, as it is broadcast to the index space.
-XGRAD_LAZY Shape result_shape(FusedNode const& node, bool keep) {
-    auto const* const sum = node.sum();
-    return sum ? sum->reduced(node.space(), keep) : node.space();
-}
-
 /// Follows shapes from the inputs on, one Node after the other.
 template <class = void> class StructureReader {
 public:
     StructureReader(TensorSpan inputs, Tensors& numbers) : numbers_(numbers) {
-        for (auto const& x : inputs) {
-            Edge const edge = gradient_edge(x);
-            auto& outputs = found_[edge.function.get()];
-            if (outputs.size() <= edge.input_nr) outputs.resize(edge.input_nr + 1);
-            outputs[edge.input_nr] = {++count_, x.impl().type, x.shape()};
-        }
+        for (auto const& x : inputs) found_.add_input(x, {{x.impl().type, x.shape()}, ++count_});
     }
     /// The number of the output that a tensor is; 0 where it does not depend on the inputs.
     std::uint64_t number(AnyTensor const& t) const {
-        auto const* const of = t.requires_grad() ? output(gradient_edge(t)) : nullptr;
+        auto const* const of = t.requires_grad() ? found_.find(gradient_edge(t)) : nullptr;
         return of ? of->number : 0;
     }
     std::uint64_t hash(Node& node) {
         StreamHash hash;
-        std::vector<Output const*> from;
-        for (auto const& edge : node.next_edges()) {
-            from.push_back(output(edge));
-            hash.add(from.back() ? from.back()->number : 0);
-        }
+        auto const from = found_.inputs_of(node);
+        for (auto const* x : from) hash.add(x ? x->number : 0);
         std::vector<Output> to(node.num_outputs());
         if (node.forward_rule() == ForwardRule::fused) {
             auto const& of = static_cast<FusedNode const&>(node);
@@ -2044,29 +1766,22 @@ public:
             auto const& of = static_cast<FusedGradientNode<> const&>(node).of();
             for (std::size_t k = 0; k < of.operand_count(); ++k)
                 if (of.makes_gradient(k))
-                    to[of.edge_of(k)] = {0, of.table().operand_types[k], of.operand_shape(k)};
+                    to[of.edge_of(k)] = {{of.table().operand_types[k], of.operand_shape(k)}};
             add_expression(hash, of);
         } else push(node, from, to, hash);
         for (auto& each : to) {
             each.number = ++count_;
             hash.add(each.shape);
         }
-        found_[&node] = std::move(to);
+        found_.of[&node] = std::move(to);
         return hash.value();
     }
 
 private:
-    struct Output {
+    struct Output : DependentOutput {
         std::uint64_t number = 0; // of all outputs
-        TypeInfo const* type = nullptr;
-        Shape shape = {};
     };
 
-    Output const* output(Edge const& edge) const {
-        auto const it = edge ? found_.find(edge.function.get()) : found_.end();
-        return it != found_.end() && edge.input_nr < it->second.size() ? &it->second[edge.input_nr]
-                                                                       : nullptr;
-    }
     static void add_expression(StreamHash& hash, FusedNode const& node) {
         hash.add(reinterpret_cast<std::uintptr_t>(&node.table())); // one for each expression
         if (auto const* const sum = node.sum())
@@ -2088,29 +1803,30 @@ private:
         Node& node, std::span<Output const* const> from, std::span<Output> to, StreamHash& hash) {
         std::vector<AnyTensor> tangents(from.size()), results(to.size());
         std::size_t count = 0, first = 0;
-        for (auto const* x : from) count += x && x->type ? numel(x->shape) : 0;
+        for (auto const* x : from) count += x ? numel(x->shape) : 0;
         for (std::size_t e = 0; e < from.size(); ++e) {
-            if (!from[e] || !from[e]->type) continue;
-            auto const& [number, type, shape] = *from[e];
+            if (!from[e]) continue;
+            auto const& [type, shape] = static_cast<DependentOutput const&>(*from[e]);
             AnyArray view = numbers(*type, count).impl().array;
             view.set_view(
                 Shape(shape), row_major(shape), static_cast<std::ptrdiff_t>(first * type->size));
             tangents[e] = tensor_of(*type, std::move(view));
             first += numel(shape);
         }
-        RandomSavedTensors<> const saved(node);
         if (std::ranges::any_of(tangents, &AnyTensor::defined)) node.pushforward(tangents, results);
+        auto const kind = node.dependence();
         hash.add(std::hash<std::string>()(node.name()));
         for (std::size_t o = 0; o < to.size(); ++o) {
             if (!results[o].defined()) continue;
             auto const& type = *(to[o].type = results[o].impl().type);
             to[o].shape = results[o].shape();
-            if (is_custom(node)) continue;
-            if (!saved.empty()) { // numbers that rounding may change
-                for (double const x : doubles_of(results[o], 1))
-                    hash.add((std::bit_cast<std::uint32_t>(static_cast<float>(x)) + 0x8000) >> 16);
-                continue;
-            }
+            if (kind == Dependence::axes)
+                for (std::size_t e = 0; e < from.size(); ++e)
+                    if (tangents[e].defined())
+                        for (auto const axis :
+                            node.kept_axes(e, from[e]->shape.size(), to[o].shape.size()))
+                            hash.add(static_cast<std::uint64_t>(axis));
+            if (kind != Dependence::selection && kind != Dependence::transposed) continue;
             AnyArray const& a = results[o].impl().array;
             auto const at = std::ranges::find(
                 numbers_, a.storage, [](auto const& t) -> auto& { return t.impl().array.storage; });
@@ -2126,7 +1842,7 @@ private:
 
     Tensors& numbers_;
     std::uint64_t count_ = 0; // of outputs
-    std::unordered_map<Node const*, std::vector<Output>> found_;
+    VisitedOutputs<Output> found_;
 };
 
 XGRAD_LAZY_BODY GraphStructure::GraphStructure(TensorSpan inputs, TensorSpan outputs) {
@@ -2169,15 +1885,13 @@ public:
         for (auto const& x : inputs) columns_ += x.numel();
         std::size_t first = 0;
         for (auto const& x : inputs) {
-            Edge const edge = gradient_edge(x);
-            auto& outputs = found_[edge.function.get()];
-            if (outputs.size() <= edge.input_nr) outputs.resize(edge.input_nr + 1);
             std::vector<int> outer(x.numel() + 1), inner(x.numel());
             std::iota(outer.begin(), outer.end(), 0);
             std::iota(inner.begin(), inner.end(), static_cast<int>(first));
             first += inner.size();
-            outputs[edge.input_nr] = {x.impl().type, x.shape(),
-                SparsePattern(x.numel(), columns_, std::move(outer), std::move(inner)), true};
+            found_.add_input(x,
+                {{x.impl().type, x.shape()},
+                    SparsePattern(x.numel(), columns_, std::move(outer), std::move(inner)), true});
         }
     }
 
@@ -2194,7 +1908,8 @@ public:
         for (auto* node : order) {
             visit(*node);
             for (auto const& edge : node->next_edges())
-                if (edge && --users[edge.function.get()] == 0) found_[edge.function.get()].clear();
+                if (edge && --users[edge.function.get()] == 0)
+                    found_.of[edge.function.get()].clear();
         }
         std::vector<PatternLink> links;
         std::size_t rows = 0;
@@ -2202,54 +1917,45 @@ public:
             Places out(y.numel());
             std::iota(out.begin(), out.end(), static_cast<int>(rows));
             rows += out.size();
-            if (auto const* const found = y.requires_grad() ? at(gradient_edge(y)) : nullptr)
+            if (auto const* const found =
+                    y.requires_grad() ? found_.find(gradient_edge(y)) : nullptr)
                 links.push_back({&found->pattern, std::move(out), {}});
         }
         return linked_pattern(name_, rows, columns_, links);
     }
 
 private:
-    Dependence const* at(Edge const& edge) const {
-        auto const it = edge ? found_.find(edge.function.get()) : found_.end();
-        if (it == found_.end() || edge.input_nr >= it->second.size()) return nullptr;
-        auto const& found = it->second[edge.input_nr];
-        return found.type ? &found : nullptr;
-    }
     void visit(Node& node) {
-        std::vector<Dependence const*> from;
-        for (auto const& edge : node.next_edges()) from.push_back(at(edge));
+        auto const from = found_.inputs_of(node);
         if (std::ranges::none_of(from, [](auto* x) { return x != nullptr; })) return;
-        auto& to = found_[&node];
+        auto& to = found_.of[&node];
         to.resize(node.num_outputs());
         if (node.forward_rule() == ForwardRule::fused)
             visit_fused(static_cast<FusedNode const&>(node), from, to[0]);
         else if (node.forward_rule() == ForwardRule::fused_gradient)
             visit_gradient(static_cast<FusedGradientNode<> const&>(node), from, to);
-        else NodeProbe<>(name_, columns_, node, from).run(to);
+        else NodeLinks<>(name_, columns_, node, from).run(to);
     }
 
     void visit_fused(
-        FusedNode const& node, std::span<Dependence const*> from, Dependence& to) const {
+        FusedNode const& node, std::span<Dependent const* const> from, Dependent& to) const {
         Links links;
         for (std::size_t k = 0; k < node.operand_count(); ++k)
             if (node.makes_gradient(k))
                 if (auto const* const x = from[node.edge_of(k)])
                     links.push_back({&x->pattern, places_in(result_shape(node, true), node.space()),
                         places_in(node.operand_shape(k), node.space())});
-        to = dependence(name_, columns_, node.table().result_type,
+        to = dependent(name_, columns_, node.table().result_type,
             result_shape(node, node.sum() && node.sum()->keeps_dims), links);
     }
-    static bool is_same(Edge const& a, Edge const& b) {
-        return a.function == b.function && a.input_nr == b.input_nr;
-    }
-    void visit_gradient(FusedGradientNode<> const& node, std::span<Dependence const*> from,
-        std::span<Dependence> to) const {
+    void visit_gradient(FusedGradientNode<> const& node, std::span<Dependent const* const> from,
+        std::span<Dependent> to) const {
         FusedNode const& of = node.of();
         if (fused_) note_operands(node, from);
         for (std::size_t t = 0; t < of.operand_count(); ++t) {
             if (!of.makes_gradient(t)) continue;
             Links links;
-            auto const link = [&](Dependence const* x, Shape const& shape) {
+            auto const link = [&](Dependent const* x, Shape const& shape) {
                 if (x)
                     links.push_back({&x->pattern, places_in(of.operand_shape(t), of.space()),
                         places_in(shape, of.space())});
@@ -2257,25 +1963,13 @@ private:
             auto const edge = each_operand(
                 node, [&](std::size_t e, std::size_t k) { link(from[e], of.operand_shape(k)); });
             if (edge < from.size()) link(from[edge], result_shape(of, true));
-            to[of.edge_of(t)] = dependence(
+            to[of.edge_of(t)] = dependent(
                 name_, columns_, *of.table().operand_types[t], of.operand_shape(t), links);
         }
     }
 
-    /// Calls f(edge, operand) for the edges of operands; returns the number of them.
-    template <class F>
-    static std::size_t each_operand(FusedGradientNode<> const& node, F const& f) {
-        // edges to those operands on which the gradients depend, in their order, and then to
-        // grad_output
-        FusedNode const& of = node.of();
-        std::size_t edge = 0;
-        for (std::size_t k = 0; k < of.operand_count() && edge < node.next_edges().size(); ++k)
-            if (of.makes_gradient(k) &&
-                is_same(of.next_edges()[of.edge_of(k)], node.next_edges()[edge]))
-                f(edge++, k);
-        return edge;
-    }
-    void note_operands(FusedGradientNode<> const& node, std::span<Dependence const*> from) const {
+    void note_operands(
+        FusedGradientNode<> const& node, std::span<Dependent const* const> from) const {
         FusedNode const& of = node.of();
         std::vector<FusedGradients::Operand> operands;
         auto const count = each_operand(node, [&](std::size_t edge, std::size_t k) {
@@ -2295,7 +1989,7 @@ private:
     TensorSpan inputs_;
     FusedGradients* fused_;
     std::size_t columns_ = 0;
-    std::unordered_map<Node const*, std::vector<Dependence>> found_; // by outputs
+    VisitedOutputs<Dependent> found_;
 };
 
 XGRAD_LAZY_BODY SparsePattern find_pattern(

@@ -278,6 +278,13 @@ template <class T> XGRAD_INLINE T optimisation_barrier(T v) noexcept {
     return v;
 }
 
+/// The name of the calling function, for messages: the default argument of a parameter `Caller in =
+/// {}`.
+struct Caller {
+    char const* name;
+    constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
+};
+
 /// A text that contains the name of T as this compiler writes it.
 template <class T> consteval std::string_view pretty_function() {
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -1097,6 +1104,28 @@ private:
 } // namespace detail
 } // namespace xgrad
 
+// ======== xgrad/core/dependence.hpp
+// Dependence: what an operation on whole arrays says of itself, without values, so that patterns of
+// sparse derivatives are supersets, and rows that may meet are found.
+
+
+// ======== xgrad/core/shape.hpp
+// Shapes, strides and axes, and the arithmetic on them: layout, reshaping and broadcasting.
+//
+// Dims<T> is a small vector that needs no heap up to four dimensions. Strides count elements.
+//
+// Shapes: a Shape has an extent for each axis. The empty one is that of a single element.
+// Errors: in a list, a negative extent and an integer that does not fit are a ShapeError. numel()
+// throws one for more elements than any memory holds. A bool or a floating-point number in a list
+// does not compile.
+//
+// Read next: array.hpp.
+
+#include <cstring>
+#include <initializer_list>
+#include <iterator>
+
+
 // ======== xgrad/core/error.hpp
 // The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
 // messages and throw.
@@ -1107,7 +1136,6 @@ private:
 // Errors: each type derives from Error, and Error derives from std::runtime_error.
 
 #include <bit>
-#include <initializer_list>
 #include <stdexcept>
 
 
@@ -1324,13 +1352,6 @@ template <class E = Error, class... Parts>
     fail_with<E>({parts...});
 }
 
-/// The name of the calling function, for messages: the default argument of a parameter `Caller in =
-/// {}`.
-struct Caller {
-    char const* name;
-    constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
-};
-
 /// Throws an Error that says which operand ("argument 1") is undefined and what makes a tensor
 /// undefined. `operation` may have template arguments, which are cut:
 /// "transpose<xgrad::Tensor<double> >".
@@ -1341,13 +1362,323 @@ struct Caller {
 } // namespace detail
 } // namespace xgrad
 
+namespace xgrad {
+
+namespace detail {
+
+template <class I>
+inline constexpr bool is_dims_number =
+    std::is_integral_v<I> || std::is_floating_point_v<I>; // of which some are refused
+
+/// Converts an integer to an element of Dims<T>; throws ShapeError if it does not fit.
+template <class T, class I> constexpr T dims_element(I i) {
+    if constexpr (is_dims_number<I>) {
+        static_assert(std::is_integral_v<I> && !std::is_same_v<I, bool>,
+            "a shape, a list of axes and a list of indices hold integers: these elements are of "
+            "type bool or floating point");
+        if constexpr (std::is_unsigned_v<T> && std::is_signed_v<I> && std::is_integral_v<I>)
+            if (i < I(0)) [[unlikely]]
+                fail<ShapeError>("a shape has the negative extent ", i);
+        if constexpr (std::is_signed_v<T> && std::is_unsigned_v<I> && sizeof(I) >= sizeof(T))
+            if (i > static_cast<I>(PTRDIFF_MAX)) [[unlikely]]
+                fail<ShapeError>(
+                    "a list of extents, axes or steps has an element that is too large: ", i);
+    }
+    return static_cast<T>(i);
+}
+
+/// An element of a list in braces, of any integer type: {x.shape(0), -1}.
+template <class T> struct DimsElement {
+    T value;
+    template <class I>
+        requires(is_dims_number<I> || std::is_convertible_v<I, T>)
+    constexpr DimsElement(I const& i) : value(dims_element<T>(i)) {}
+};
+
+} // namespace detail
+
+/// A small vector of extents or strides, one for each dimension. It is made from integers of any
+/// types: `Shape{n, x.shape(0) * 2}`, or from a range of integers. A negative extent in a Shape is
+/// a ShapeError.
+template <class T> class Dims {
+public:
+    using value_type = T;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = T&;
+    using const_reference = T const&;
+    using iterator = T*;
+    using const_iterator = T const*;
+    using reverse_iterator = std::reverse_iterator<T*>;
+    using const_reverse_iterator = std::reverse_iterator<T const*>;
+
+    Dims() noexcept : local_{} {}
+    /// n equal elements. It is a template so that every compiler takes one number in braces as a
+    /// list of one element.
+    template <std::integral N> explicit Dims(N n, T value = T{}) : Dims() {
+        reserve_exactly(static_cast<std::size_t>(n));
+        for (T& extent : *this) extent = value;
+    }
+    Dims(std::initializer_list<detail::DimsElement<T>> l) : Dims() {
+        reserve_exactly(l.size());
+        T* to = data();
+        for (auto const& element : l) *to++ = element.value;
+    }
+    template <std::forward_iterator I> Dims(I first, I last) : Dims() {
+        reserve_exactly(static_cast<std::size_t>(std::distance(first, last)));
+        for (T* to = data(); first != last; ++first) *to++ = static_cast<T>(*first);
+    }
+    template <std::ranges::forward_range V>
+        requires(!std::same_as<std::remove_cvref_t<V>, Dims> &&
+                 std::integral<std::ranges::range_value_t<V>> &&
+                 !std::same_as<std::ranges::range_value_t<V>, char>)
+    Dims(V const& v) : Dims() {
+        reserve_exactly(static_cast<std::size_t>(std::ranges::distance(v)));
+        T* to = data();
+        for (auto const i : v) *to++ = detail::dims_element<T>(i);
+    }
+    [[gnu::always_inline]] Dims(Dims const& o) : size_(o.size_) {
+        take_local(o);
+        if (size_ > inline_size) [[unlikely]]
+            copy_heap(o);
+    }
+    [[gnu::always_inline]] Dims(Dims&& o) noexcept : size_(std::exchange(o.size_, 0u)) {
+        take_local(o);
+    }
+    Dims& operator=(Dims const& o) {
+        if (this != &o) *this = Dims(o);
+        return *this;
+    }
+    Dims& operator=(Dims&& o) noexcept {
+        if (size_ > inline_size) delete[] heap_;
+        size_ = std::exchange(o.size_, 0u);
+        take_local(o);
+        return *this;
+    }
+    ~Dims() {
+        if (size_ > inline_size) delete[] heap_;
+    }
+
+    /// As those of std::vector.
+    T* data() noexcept { return size_ <= inline_size ? local_ : heap_; }
+    T const* data() const noexcept { return size_ <= inline_size ? local_ : heap_; }
+    std::size_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return size_ == 0; }
+    T* begin() noexcept { return data(); }
+    T* end() noexcept { return data() + size_; }
+    T const* begin() const noexcept { return data(); }
+    T const* end() const noexcept { return data() + size_; }
+    auto rbegin() const noexcept { return const_reverse_iterator(end()); }
+    auto rend() const noexcept { return const_reverse_iterator(begin()); }
+    T& operator[](std::size_t i) noexcept { return data()[i]; }
+    T const& operator[](std::size_t i) const noexcept { return data()[i]; }
+    T const& back() const noexcept { return data()[size_ - 1]; }
+    T& back() noexcept { return data()[size_ - 1]; }
+
+    /// As those of std::vector, with a position in place of an iterator.
+    void assign(std::size_t n, T value) { *this = Dims(n, value); }
+    void push_back(T value) {
+        if (size_ < inline_size) local_[size_++] = value;
+        else insert(size_, value);
+    }
+    [[gnu::noinline]] void insert(std::size_t at, T value) {
+        Dims fresh;
+        fresh.reserve_exactly(size_ + std::size_t{1});
+        for (std::size_t i = 0; i < fresh.size_; ++i)
+            fresh[i] = i == at ? value : (*this)[i - (i > at)];
+        *this = std::move(fresh);
+    }
+    void erase(std::size_t at) {
+        Dims fresh;
+        fresh.reserve_exactly(size_ - std::size_t{1});
+        for (std::size_t i = 0; i < fresh.size_; ++i) fresh[i] = (*this)[i + (i >= at)];
+        *this = std::move(fresh);
+    }
+
+    friend bool operator==(Dims const& a, Dims const& b) noexcept {
+        if (a.size_ != b.size_) return false;
+        auto const *p = a.data(), *q = b.data();
+        for (std::size_t i = 0; i < a.size_; ++i)
+            if (p[i] != q[i]) return false;
+        return true;
+    }
+
+    /// Makes an empty vector one of n uninitialised elements.
+    void reserve_exactly(std::size_t n) {
+        if (n > inline_size) heap_ = new T[n];
+        size_ = static_cast<std::uint32_t>(n);
+    }
+
+private:
+    static constexpr std::uint32_t inline_size = 4;
+
+    /// Copies the inline storage of `o` and its size, whichever of them are in use.
+    [[gnu::always_inline]] void take_local(Dims const& o) noexcept {
+        std::memcpy(local_, o.local_, sizeof local_);
+    }
+    /// Allocates, and copies the extents of `o`, which are on the heap.
+    [[gnu::cold]] void copy_heap(Dims const& o) {
+        heap_ = static_cast<T*>(std::memcpy(new T[size_], o.heap_, size_ * sizeof(T)));
+    }
+
+    std::uint32_t size_ = 0;
+    union {
+        T local_[inline_size]; // copied whole, so that it is one or two moves; it is larger than
+                               // the pointer
+        T* heap_;
+    };
+};
+
+using Shape = Dims<std::size_t>;      // the extent of each axis
+using Strides = Dims<std::ptrdiff_t>; // the step along each axis, as a number of elements
+
+/// Axes as a caller gives them: negative ones count from the end.
+using Axes = Dims<std::ptrdiff_t>;
+
+/// What a function takes for axes or extents: one integer of any type, a list of them in braces, or
+/// a range. A floating-point number or a bool is a compile-time error.
+template <class T> class ListArgument : public Dims<T> {
+public:
+    ListArgument() noexcept = default;
+    ListArgument(Dims<T> const& list) : Dims<T>(list) {}
+    ListArgument(std::initializer_list<detail::DimsElement<T>> list) : Dims<T>(list) {}
+    template <class I>
+        requires detail::is_dims_number<I>
+    ListArgument(I number) : Dims<T>({detail::DimsElement<T>(number)}) {}
+    template <std::ranges::forward_range V>
+        requires(!std::derived_from<V, Dims<T>> && std::integral<std::ranges::range_value_t<V>> &&
+                 !std::same_as<std::ranges::range_value_t<V>, char>) // "ortho" is no list
+    ListArgument(V const& list) : Dims<T>(list) {}
+};
+/// An argument for axes; negative ones count from the end.
+using AxisList = ListArgument<std::ptrdiff_t>;
+using ShapeArgument = ListArgument<std::size_t>; // an argument for extents
+
+namespace detail {
+
+/// No memory holds more elements than this, whatever their type.
+inline constexpr std::size_t max_elements = std::size_t{PTRDIFF_MAX} / 16;
+
+bool has_zero(Shape const& shape) noexcept;
+/// The number of elements of a shape whose product of extents overflows: 0 if one extent is 0; else
+/// it throws.
+[[gnu::cold]] std::size_t numel_of_large(Shape const& shape);
+
+} // namespace detail
+
+/// The number of elements of an array of this shape; throws ShapeError where it is more than any
+/// memory holds.
+std::size_t numel(Shape const& shape);
+
+namespace detail {
+
+[[noreturn, gnu::cold]] inline void fail_extents(
+    std::string_view operation, std::size_t a, char const* sign, std::size_t b) {
+    fail<ShapeError>(operation, ": an extent of ", a, sign, b, " would ",
+        was_negative(a) || was_negative(b) ? "be negative, or " : "",
+        "have more elements than any memory");
+}
+/// a + b; throws ShapeError if the extent is larger than any memory.
+std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b);
+/// a * b; throws ShapeError if the extent is larger than any memory.
+std::size_t multiply_extents(std::string_view operation, std::size_t a, std::size_t b);
+
+/// Writes row-major strides to an empty vector and returns the number of elements. Throws
+/// ShapeError if there are too many.
+std::size_t lay_out(Shape const& shape, Strides& strides);
+
+/// Row-major strides in elements.
+inline Strides row_major(Shape const& shape) {
+    Strides strides;
+    lay_out(shape, strides);
+    return strides;
+}
+
+/// The distance in memory from the first to the last element plus one, in elements; strides must
+/// not be negative.
+std::size_t extent_of(Shape const& shape, Strides const& strides) noexcept;
+
+/// The row-major stride of an axis.
+std::size_t step_along(Shape const& shape, std::size_t axis);
+
+/// True if the layout is C-contiguous. Axes of extent 1 may have any stride; an array without
+/// elements is contiguous.
+bool is_row_major(Shape const& shape, Strides const& strides) noexcept;
+
+/// The strides of a view that reshapes an array of `shape` and `strides` to the shape `to`, which
+/// has as many elements. Empty if no strides express it: reshape must copy.
+XGRAD_LAZY std::optional<Strides> reshaped_strides(
+    Shape const& shape, Strides const& strides, Shape const& to);
+
+/// True if `from` broadcasts to `to` by NumPy's rules.
+bool broadcasts_to(Shape const& from, Shape const& to) noexcept;
+
+/// Broadcasts `shape` with another shape in place; false if they do not broadcast.
+bool widen(Shape& shape, Shape const& other);
+/// Throws ShapeError if an argument of an operation does not broadcast with another one.
+void check_broadcasts(std::string_view operation, std::string_view argument, Shape const& shape,
+    std::string_view other, Shape const& shape_of_other);
+/// The common shape of two operands by NumPy's rules; the message names the operation and both
+/// shapes.
+Shape broadcast(std::string_view operation, Shape const& a, Shape const& b);
+
+/// The strides that read an array of `shape` as one of shape `to`: 0 along each broadcast axis.
+Strides broadcast_strides(Shape const& shape, Strides const& strides, Shape const& to);
+
+/// An axis as a number in 0 ... rank - 1; the rank is that of the shape plus new_axes. Throws
+/// IndexError.
+std::size_t normalize_axis(
+    std::string_view operation, std::ptrdiff_t axis, Shape const& shape, std::size_t new_axes = 0);
+
+/// Axes as numbers in 0 ... rank - 1, sorted. Throws IndexError for an axis out of range or given
+/// twice.
+Axes normalize_axes(std::string_view operation, Axes axes, Shape const& shape);
+
+Axes all_axes(std::size_t rank);
+
+/// The shape after reducing normalised `axes`.
+Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims);
+
+} // namespace detail
+} // namespace xgrad
+
+namespace xgrad {
+
+/// On which elements of an operand those of a result depend. `unknown`, `all`: each on each.
+/// `elements`: on those at the same position, where both are broadcast to one space. `selection`:
+/// each is a copy of one element of one operand, or a constant. `transposed`: the transpose of a
+/// selection, a sum of elements. `axes`: on those with the same index along the kept axes.
+enum class Dependence : std::uint8_t { unknown, all, elements, selection, transposed, axes };
+
+namespace detail {
+
+/// The axes that an operation keeps which joins elements along the axes `over`: for each axis of
+/// the result that of the operand, or -1. One of both may have no joined axes.
+inline Axes kept_beside(Axes const& over, std::size_t rank_of_operand, std::size_t rank) {
+    Axes kept(rank, -1);
+    std::size_t const full = std::max(rank_of_operand, rank);
+    std::ptrdiff_t from = 0;
+    if (std::min(rank_of_operand, rank) != full && rank_of_operand + rank + over.size() != 2 * full)
+        return kept; // none of them is what it should be
+    for (std::size_t axis = 0, to = 0; axis < full; ++axis) {
+        bool const works =
+            std::find(over.begin(), over.end(), static_cast<std::ptrdiff_t>(axis)) != over.end();
+        if (!works) kept[to] = from;
+        from += !works || rank_of_operand == full;
+        to += !works || rank == full;
+    }
+    return kept;
+}
+
+} // namespace detail
+} // namespace xgrad
+
 // ======== xgrad/core/memory.hpp
 // The buffer cache. Each thread has free lists of blocks by size class, so that a training loop
 // allocates from the system only in its first iteration and touches no new page afterwards.
 // Storages, Nodes and tensors use it. With AddressSanitizer every block comes from the system, so
 // that a use after free is detected.
 
-#include <cstring>
 #include <new>
 
 namespace xgrad {
@@ -1839,11 +2170,11 @@ inline constexpr std::uint64_t leaf_sequence =
     ~std::uint64_t{0}; // leaves run as soon as they are ready
 inline constinit thread_local std::uint64_t next_sequence = 0;
 
-/// How forward mode passes a Node: one tangent after the other (local: of a function of elements at
-/// the same place), or a batch of them, with a leading axis that the results also have; batches of
-/// a FusedNode and of a FusedGradientNode; or, without choice, a backward pass, as forward mode
-/// would differentiate a backward that the user wrote, or a checkpointed function at each Node.
-enum class ForwardRule : std::uint8_t { local, one_tangent, batch, fused, fused_gradient, reverse };
+/// How forward mode passes a Node: one tangent after the other, or a batch of them, with a leading
+/// axis that the results also have; batches of a FusedNode and of a FusedGradientNode; or, without
+/// choice, a backward pass, as forward mode would differentiate a backward that the user wrote, or
+/// a checkpointed function at each Node.
+enum class ForwardRule : std::uint8_t { one_tangent, batch, fused, fused_gradient, reverse };
 } // namespace detail
 
 /// Destination of a gradient: output `input_nr` of a Node.
@@ -1883,6 +2214,12 @@ public:
     /// What pushforward() takes, and whether jacobian() may choose forward mode.
     virtual detail::ForwardRule forward_rule() const noexcept {
         return detail::ForwardRule::one_tangent;
+    }
+    /// On which elements of the inputs the outputs depend.
+    virtual Dependence dependence() const noexcept { return Dependence::unknown; }
+    /// The kept axes, of this edge, where input and output have these ranks: see kept_beside().
+    virtual Axes kept_axes(std::size_t, std::size_t, std::size_t rank) const {
+        return Axes(rank, -1);
     }
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
@@ -2016,7 +2353,7 @@ struct NodeHooks {
 };
 
 /// Identifies the owner of this thread's NodeLocks: the thread itself, or the thread for which it
-/// continues a pass (on_fresh_stack() in engine.hpp).
+/// continues a pass (run_on_fresh_stack() in engine.hpp).
 inline constinit thread_local char const own_lock_identity = 0;
 inline constinit thread_local void const* lock_identity = nullptr;
 
@@ -2235,300 +2572,6 @@ inline constexpr bool is_kind_within =
     (std::same_as<A, R> && std::same_as<To, C>);
 } // namespace detail
 
-} // namespace xgrad
-
-// ======== xgrad/core/shape.hpp
-// Shapes, strides and axes, and the arithmetic on them: layout, reshaping and broadcasting.
-//
-// Dims<T> is a small vector that needs no heap up to four dimensions. Strides count elements.
-//
-// Shapes: a Shape has an extent for each axis. The empty one is that of a single element.
-// Errors: in a list, a negative extent and an integer that does not fit are a ShapeError. numel()
-// throws one for more elements than any memory holds. A bool or a floating-point number in a list
-// does not compile.
-//
-// Read next: array.hpp.
-
-#include <iterator>
-
-namespace xgrad {
-
-namespace detail {
-
-template <class I>
-inline constexpr bool is_dims_number =
-    std::is_integral_v<I> || std::is_floating_point_v<I>; // of which some are refused
-
-/// Converts an integer to an element of Dims<T>; throws ShapeError if it does not fit.
-template <class T, class I> constexpr T dims_element(I i) {
-    if constexpr (is_dims_number<I>) {
-        static_assert(std::is_integral_v<I> && !std::is_same_v<I, bool>,
-            "a shape, a list of axes and a list of indices hold integers: these elements are of "
-            "type bool or floating point");
-        if constexpr (std::is_unsigned_v<T> && std::is_signed_v<I> && std::is_integral_v<I>)
-            if (i < I(0)) [[unlikely]]
-                fail<ShapeError>("a shape has the negative extent ", i);
-        if constexpr (std::is_signed_v<T> && std::is_unsigned_v<I> && sizeof(I) >= sizeof(T))
-            if (i > static_cast<I>(PTRDIFF_MAX)) [[unlikely]]
-                fail<ShapeError>(
-                    "a list of extents, axes or steps has an element that is too large: ", i);
-    }
-    return static_cast<T>(i);
-}
-
-/// An element of a list in braces, of any integer type: {x.shape(0), -1}.
-template <class T> struct DimsElement {
-    T value;
-    template <class I>
-        requires(is_dims_number<I> || std::is_convertible_v<I, T>)
-    constexpr DimsElement(I const& i) : value(dims_element<T>(i)) {}
-};
-
-} // namespace detail
-
-/// A small vector of extents or strides, one for each dimension. It is made from integers of any
-/// types: `Shape{n, x.shape(0) * 2}`, or from a range of integers. A negative extent in a Shape is
-/// a ShapeError.
-template <class T> class Dims {
-public:
-    using value_type = T;
-    using size_type = std::size_t;
-    using difference_type = std::ptrdiff_t;
-    using reference = T&;
-    using const_reference = T const&;
-    using iterator = T*;
-    using const_iterator = T const*;
-    using reverse_iterator = std::reverse_iterator<T*>;
-    using const_reverse_iterator = std::reverse_iterator<T const*>;
-
-    Dims() noexcept : local_{} {}
-    /// n equal elements. It is a template so that every compiler takes one number in braces as a
-    /// list of one element.
-    template <std::integral N> explicit Dims(N n, T value = T{}) : Dims() {
-        reserve_exactly(static_cast<std::size_t>(n));
-        for (T& extent : *this) extent = value;
-    }
-    Dims(std::initializer_list<detail::DimsElement<T>> l) : Dims() {
-        reserve_exactly(l.size());
-        T* to = data();
-        for (auto const& element : l) *to++ = element.value;
-    }
-    template <std::forward_iterator I> Dims(I first, I last) : Dims() {
-        reserve_exactly(static_cast<std::size_t>(std::distance(first, last)));
-        for (T* to = data(); first != last; ++first) *to++ = static_cast<T>(*first);
-    }
-    template <std::ranges::forward_range V>
-        requires(!std::same_as<std::remove_cvref_t<V>, Dims> &&
-                 std::integral<std::ranges::range_value_t<V>> &&
-                 !std::same_as<std::ranges::range_value_t<V>, char>)
-    Dims(V const& v) : Dims() {
-        reserve_exactly(static_cast<std::size_t>(std::ranges::distance(v)));
-        T* to = data();
-        for (auto const i : v) *to++ = detail::dims_element<T>(i);
-    }
-    [[gnu::always_inline]] Dims(Dims const& o) : size_(o.size_) {
-        take_local(o);
-        if (size_ > inline_size) [[unlikely]]
-            copy_heap(o);
-    }
-    [[gnu::always_inline]] Dims(Dims&& o) noexcept : size_(std::exchange(o.size_, 0u)) {
-        take_local(o);
-    }
-    Dims& operator=(Dims const& o) {
-        if (this != &o) *this = Dims(o);
-        return *this;
-    }
-    Dims& operator=(Dims&& o) noexcept {
-        if (size_ > inline_size) delete[] heap_;
-        size_ = std::exchange(o.size_, 0u);
-        take_local(o);
-        return *this;
-    }
-    ~Dims() {
-        if (size_ > inline_size) delete[] heap_;
-    }
-
-    /// As those of std::vector.
-    T* data() noexcept { return size_ <= inline_size ? local_ : heap_; }
-    T const* data() const noexcept { return size_ <= inline_size ? local_ : heap_; }
-    std::size_t size() const noexcept { return size_; }
-    bool empty() const noexcept { return size_ == 0; }
-    T* begin() noexcept { return data(); }
-    T* end() noexcept { return data() + size_; }
-    T const* begin() const noexcept { return data(); }
-    T const* end() const noexcept { return data() + size_; }
-    auto rbegin() const noexcept { return const_reverse_iterator(end()); }
-    auto rend() const noexcept { return const_reverse_iterator(begin()); }
-    T& operator[](std::size_t i) noexcept { return data()[i]; }
-    T const& operator[](std::size_t i) const noexcept { return data()[i]; }
-    T const& back() const noexcept { return data()[size_ - 1]; }
-    T& back() noexcept { return data()[size_ - 1]; }
-
-    /// As those of std::vector, with a position in place of an iterator.
-    void assign(std::size_t n, T value) { *this = Dims(n, value); }
-    void push_back(T value) {
-        if (size_ < inline_size) local_[size_++] = value;
-        else insert(size_, value);
-    }
-    [[gnu::noinline]] void insert(std::size_t at, T value) {
-        Dims fresh;
-        fresh.reserve_exactly(size_ + std::size_t{1});
-        for (std::size_t i = 0; i < fresh.size_; ++i)
-            fresh[i] = i == at ? value : (*this)[i - (i > at)];
-        *this = std::move(fresh);
-    }
-    void erase(std::size_t at) {
-        Dims fresh;
-        fresh.reserve_exactly(size_ - std::size_t{1});
-        for (std::size_t i = 0; i < fresh.size_; ++i) fresh[i] = (*this)[i + (i >= at)];
-        *this = std::move(fresh);
-    }
-
-    friend bool operator==(Dims const& a, Dims const& b) noexcept {
-        if (a.size_ != b.size_) return false;
-        auto const *p = a.data(), *q = b.data();
-        for (std::size_t i = 0; i < a.size_; ++i)
-            if (p[i] != q[i]) return false;
-        return true;
-    }
-
-    /// Makes an empty vector one of n uninitialised elements.
-    void reserve_exactly(std::size_t n) {
-        if (n > inline_size) heap_ = new T[n];
-        size_ = static_cast<std::uint32_t>(n);
-    }
-
-private:
-    static constexpr std::uint32_t inline_size = 4;
-
-    /// Copies the inline storage of `o` and its size, whichever of them are in use.
-    [[gnu::always_inline]] void take_local(Dims const& o) noexcept {
-        std::memcpy(local_, o.local_, sizeof local_);
-    }
-    /// Allocates, and copies the extents of `o`, which are on the heap.
-    [[gnu::cold]] void copy_heap(Dims const& o) {
-        heap_ = static_cast<T*>(std::memcpy(new T[size_], o.heap_, size_ * sizeof(T)));
-    }
-
-    std::uint32_t size_ = 0;
-    union {
-        T local_[inline_size]; // copied whole, so that it is one or two moves; it is larger than
-                               // the pointer
-        T* heap_;
-    };
-};
-
-using Shape = Dims<std::size_t>;      // the extent of each axis
-using Strides = Dims<std::ptrdiff_t>; // the step along each axis, as a number of elements
-
-/// Axes as a caller gives them: negative ones count from the end.
-using Axes = Dims<std::ptrdiff_t>;
-
-/// What a function takes for axes or extents: one integer of any type, a list of them in braces, or
-/// a range. A floating-point number or a bool is a compile-time error.
-template <class T> class ListArgument : public Dims<T> {
-public:
-    ListArgument() noexcept = default;
-    ListArgument(Dims<T> const& list) : Dims<T>(list) {}
-    ListArgument(std::initializer_list<detail::DimsElement<T>> list) : Dims<T>(list) {}
-    template <class I>
-        requires detail::is_dims_number<I>
-    ListArgument(I number) : Dims<T>({detail::DimsElement<T>(number)}) {}
-    template <std::ranges::forward_range V>
-        requires(!std::derived_from<V, Dims<T>> && std::integral<std::ranges::range_value_t<V>> &&
-                 !std::same_as<std::ranges::range_value_t<V>, char>) // "ortho" is no list
-    ListArgument(V const& list) : Dims<T>(list) {}
-};
-/// An argument for axes; negative ones count from the end.
-using AxisList = ListArgument<std::ptrdiff_t>;
-using ShapeArgument = ListArgument<std::size_t>; // an argument for extents
-
-namespace detail {
-
-/// No memory holds more elements than this, whatever their type.
-inline constexpr std::size_t max_elements = std::size_t{PTRDIFF_MAX} / 16;
-
-bool has_zero(Shape const& shape) noexcept;
-/// The number of elements of a shape whose product of extents overflows: 0 if one extent is 0; else
-/// it throws.
-[[gnu::cold]] std::size_t numel_of_large(Shape const& shape);
-
-} // namespace detail
-
-/// The number of elements of an array of this shape; throws ShapeError where it is more than any
-/// memory holds.
-std::size_t numel(Shape const& shape);
-
-namespace detail {
-
-[[noreturn, gnu::cold]] inline void fail_extents(
-    std::string_view operation, std::size_t a, char const* sign, std::size_t b) {
-    fail<ShapeError>(operation, ": an extent of ", a, sign, b, " would ",
-        was_negative(a) || was_negative(b) ? "be negative, or " : "",
-        "have more elements than any memory");
-}
-/// a + b; throws ShapeError if the extent is larger than any memory.
-std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b);
-/// a * b; throws ShapeError if the extent is larger than any memory.
-std::size_t multiply_extents(std::string_view operation, std::size_t a, std::size_t b);
-
-/// Writes row-major strides to an empty vector and returns the number of elements. Throws
-/// ShapeError if there are too many.
-std::size_t lay_out(Shape const& shape, Strides& strides);
-
-/// Row-major strides in elements.
-inline Strides row_major(Shape const& shape) {
-    Strides strides;
-    lay_out(shape, strides);
-    return strides;
-}
-
-/// The distance in memory from the first to the last element plus one, in elements; strides must
-/// not be negative.
-std::size_t extent_of(Shape const& shape, Strides const& strides) noexcept;
-
-/// The row-major stride of an axis.
-std::size_t step_along(Shape const& shape, std::size_t axis);
-
-/// True if the layout is C-contiguous. Axes of extent 1 may have any stride; an array without
-/// elements is contiguous.
-bool is_row_major(Shape const& shape, Strides const& strides) noexcept;
-
-/// The strides of a view that reshapes an array of `shape` and `strides` to the shape `to`, which
-/// has as many elements. Empty if no strides express it: reshape must copy.
-XGRAD_LAZY std::optional<Strides> reshaped_strides(
-    Shape const& shape, Strides const& strides, Shape const& to);
-
-/// True if `from` broadcasts to `to` by NumPy's rules.
-bool broadcasts_to(Shape const& from, Shape const& to) noexcept;
-
-/// Broadcasts `shape` with another shape in place; false if they do not broadcast.
-bool widen(Shape& shape, Shape const& other);
-/// Throws ShapeError if an argument of an operation does not broadcast with another one.
-void check_broadcasts(std::string_view operation, std::string_view argument, Shape const& shape,
-    std::string_view other, Shape const& shape_of_other);
-/// The common shape of two operands by NumPy's rules; the message names the operation and both
-/// shapes.
-Shape broadcast(std::string_view operation, Shape const& a, Shape const& b);
-
-/// The strides that read an array of `shape` as one of shape `to`: 0 along each broadcast axis.
-Strides broadcast_strides(Shape const& shape, Strides const& strides, Shape const& to);
-
-/// An axis as a number in 0 ... rank - 1; the rank is that of the shape plus new_axes. Throws
-/// IndexError.
-std::size_t normalize_axis(
-    std::string_view operation, std::ptrdiff_t axis, Shape const& shape, std::size_t new_axes = 0);
-
-/// Axes as numbers in 0 ... rank - 1, sorted. Throws IndexError for an axis out of range or given
-/// twice.
-Axes normalize_axes(std::string_view operation, Axes axes, Shape const& shape);
-
-Axes all_axes(std::size_t rank);
-
-/// The shape after reducing normalised `axes`.
-Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims);
-
-} // namespace detail
 } // namespace xgrad
 
 // ======== xgrad/core/transposed.hpp
@@ -3597,7 +3640,7 @@ private:
 inline bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
 
 /// A hook of a leaf may have the last reference to another leaf, whose hook to the next one.
-inline TensorImpl::~TensorImpl() {
+XGRAD_INLINE TensorImpl::~TensorImpl() {
     if (auto* const node = accumulator.load(std::memory_order_relaxed)) Node::destroy_later(node);
 }
 
@@ -3634,15 +3677,16 @@ public:
                 "Can only get a gradient edge for Tensors that require gradients.");
     }
     XGRAD_LAZY GradientEdge(Node* node, std::uint32_t output_nr);
-    GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
+    XGRAD_LAZY GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
 
     /// The Node whose output this is; null for a tensor that requires no gradient.
     Node* node() const noexcept { return edge_.function.get(); }
     /// Which output of that Node.
     std::uint32_t output_nr() const noexcept { return edge_.input_nr; }
 
-private:
-    friend class TensorOrEdge;
+protected:
+    GradientEdge() = default;
+
     Edge edge_;
     detail::TypeInfo const* type_ = nullptr;
     Shape shape_;
@@ -3652,11 +3696,10 @@ private:
 inline GradientEdge get_gradient_edge(AnyTensor const& t) { return GradientEdge(t); }
 
 /// An output or input of backward() and grad(): a tensor or a GradientEdge.
-class TensorOrEdge {
+class TensorOrEdge : GradientEdge {
 public:
     TensorOrEdge(AnyTensor const& t) : tensor_(t) {}
-    TensorOrEdge(GradientEdge e)
-        : edge_(std::move(e.edge_)), type_(e.type_), shape_(std::move(e.shape_)) {}
+    TensorOrEdge(GradientEdge e) : GradientEdge(std::move(e)) {}
 
     /// Undefined for a GradientEdge.
     AnyTensor const& tensor() const noexcept { return tensor_; }
@@ -3670,9 +3713,6 @@ public:
 
 private:
     AnyTensor tensor_;
-    Edge edge_;
-    detail::TypeInfo const* type_ = nullptr;
-    Shape shape_;
 };
 
 /// A list of tensors or edges: `{x, y}`, a vector of tensors, or no list.
@@ -3734,25 +3774,11 @@ private:
 // is announced by a warning, and then leaves the pass as it is.
 
 
-// ======== xgrad/core/call_stack.hpp
-// The call stack as text, for anomaly mode. It has files and lines if the program has debug
-// information and addr2line is installed; else it has function names.
-
-namespace xgrad::detail {
-
-/// The return addresses of the functions that are being called; empty where they are not known.
-XGRAD_LAZY [[gnu::cold]] std::vector<void*> call_stack();
-/// For each stack up to eight functions outside of xgrad and the runtime libraries, innermost
-/// first. Starts one shell, which calls addr2line once for each executable and library with such
-/// frames.
-XGRAD_LAZY [[gnu::cold]] std::vector<std::string> call_stack_texts(
-    std::vector<std::vector<void*>> const& stacks);
-
-} // namespace xgrad::detail
-
 // ======== xgrad/core/source_location.hpp
 // SourceLocation: std::source_location, or a replacement where the compiler does not support the
-// library's (clang 14 with libstdc++ 12).
+// library's (clang 14 with libstdc++ 12). And the call stack as text, for anomaly mode: it has
+// files and lines if the program has debug information and addr2line is installed; else it has
+// function names.
 
 #if defined(__cpp_lib_source_location)
 #    include <source_location>
@@ -3785,13 +3811,19 @@ private:
 };
 #endif
 
+/// The return addresses of the functions that are being called; empty where they are not known.
+XGRAD_LAZY [[gnu::cold]] std::vector<void*> call_stack();
+/// For each stack up to eight functions outside of xgrad and the runtime libraries, innermost
+/// first. Starts one shell, which calls addr2line once for each executable and library with such
+/// frames.
+XGRAD_LAZY [[gnu::cold]] std::vector<std::string> call_stack_texts(
+    std::vector<std::vector<void*>> const& stacks);
+
 } // namespace xgrad::detail
 
 // ======== xgrad/core/warning.hpp
 // Warnings about calls that are allowed and probably a mistake. A handler of the user receives
 // them.
-
-#include <cstdio>
 
 namespace xgrad {
 
@@ -3799,17 +3831,6 @@ namespace xgrad {
 using WarningHandler = std::function<void(std::string const&)>;
 
 namespace detail {
-
-struct Warnings {
-    std::mutex mutex;
-    WarningHandler handler;
-    std::vector<std::string> printed;
-
-    static Warnings& all() {
-        static Warnings warnings;
-        return warnings;
-    }
-};
 
 [[gnu::cold]] void warn_of(std::string text);
 /// Passes the concatenated pieces to the handler. Without a handler, prints each text once to
@@ -4274,11 +4295,6 @@ XGRAD_LAZY void check_hook_count(std::size_t got, std::size_t expected);
 /// stops its gradient.
 XGRAD_LAZY void take_hook_results(std::span<AnyTensor> gradients, Gradients after);
 
-/// True for a Node that run_observed_node() must run: it has hooks, or anomaly mode is on.
-inline bool is_observed(Node const& node) noexcept {
-    return anomaly.functions || NodeHooks::of(node);
-}
-
 template <class R>
 inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;
 
@@ -4369,6 +4385,13 @@ struct Captures {
 /// capture.
 void run_backward(std::span<Root> roots, Captures captures, bool keep_graph, bool create_graph,
     std::uint64_t oldest = 0);
+/// Runs a pass on the stack of a new thread with the thread-local variables of this one. Rethrows
+/// what it throws.
+XGRAD_LAZY [[gnu::cold]] void run_on_fresh_stack(std::span<Root> roots, Captures captures,
+    bool keep_graph, bool create_graph, std::uint64_t oldest);
+/// run_on_fresh_stack(), in programs that call allow_nested_passes(): only these contain it.
+inline constinit std::atomic<decltype(&run_backward)> on_fresh_stack{nullptr};
+XGRAD_LAZY void allow_nested_passes() noexcept;
 void discover_needed(GraphTask& task, std::span<Root const> roots);
 
 /// The innermost pass that the calling thread runs.
@@ -5161,8 +5184,12 @@ XGRAD_NOINLINE ComplexBatch<P> quotient_aside(
 //
 // Read next: log.hpp (the inverse), pow.hpp (twice the precision).
 
-namespace xgrad::simd {
-namespace detail {
+
+// ======== xgrad/simd/polynomial.hpp
+// What the elementary functions on batches share: polynomials, the nearest integer, and the bits of
+// numbers.
+
+namespace xgrad::simd::detail {
 
 /// c[first] + c[first + step] x + c[first + 2 step] x^2 + ...
 template <std::size_t first, std::size_t step, class P, std::size_t n>
@@ -5177,6 +5204,40 @@ XGRAD_INLINE Batch<P> polynomial_in_two_chains(std::array<P, n> const& c, Batch<
     auto const square = x * x;
     return polynomial<0, 2>(c, square) + x * polynomial<1, 2>(c, square);
 }
+
+/// The bit layout of the IEEE format P.
+template <class P> struct Format {
+    using bits = bits_of<P>;
+    static constexpr int mantissa_bits = std::numeric_limits<P>::digits - 1;
+    static constexpr bits bias = std::numeric_limits<P>::max_exponent - 1;
+    /// 1.5 * 2^mantissa_bits. x + magic rounds x to an integer and has it in its lowest bits.
+    static constexpr P magic = static_cast<P>(bits{3} << (mantissa_bits - 1));
+};
+
+/// The integer nearest to x, for |x| up to 2^50 (2^21 in single precision).
+template <class P> struct Nearest {
+    Batch<P> number;
+    typename Batch<P>::bits integer; // plus the bits of `magic`
+
+    XGRAD_INLINE explicit Nearest(Batch<P> x) {
+        auto const shifted = x + Batch<P>(Format<P>::magic);
+        integer = shifted.to_bits();
+        number = shifted - Batch<P>(Format<P>::magic);
+    }
+};
+
+/// Applies a function of the C library to each lane, for arguments outside of the usual range. It
+/// is not inlined, so that loops stay small. Its symbol contains the width: translation units with
+/// different flags must not share it.
+template <class P, std::size_t width, class F, class... More>
+XGRAD_NOINLINE Batch<P> each_aside(F f, Batch<P> x, More... more) {
+    return each(f, x, more...);
+}
+
+} // namespace xgrad::simd::detail
+
+namespace xgrad::simd {
+namespace detail {
 
 /// e^x and e^x - 1.
 template <class P> struct Exponentials {
@@ -5215,27 +5276,6 @@ template <int degree, class P> XGRAD_INLINE Batch<P> expm1_near_0(Batch<P> r) {
     return r +
            square * (every_other_term<2, degree>(square) + r * every_other_term<3, degree>(square));
 }
-
-/// The bit layout of the IEEE format P.
-template <class P> struct Format {
-    using bits = bits_of<P>;
-    static constexpr int mantissa_bits = std::numeric_limits<P>::digits - 1;
-    static constexpr bits bias = std::numeric_limits<P>::max_exponent - 1;
-    /// 1.5 * 2^mantissa_bits. x + magic rounds x to an integer and has it in its lowest bits.
-    static constexpr P magic = static_cast<P>(bits{3} << (mantissa_bits - 1));
-};
-
-/// The integer nearest to x, for |x| up to 2^50 (2^21 in single precision).
-template <class P> struct Nearest {
-    Batch<P> number;
-    typename Batch<P>::bits integer; // plus the bits of `magic`
-
-    XGRAD_INLINE explicit Nearest(Batch<P> x) {
-        auto const shifted = x + Batch<P>(Format<P>::magic);
-        integer = shifted.to_bits();
-        number = shifted - Batch<P>(Format<P>::magic);
-    }
-};
 
 /// The reduced argument: k and e^r - 1, where x = k ln 2 + r with an integer k and |r| <= ln(2)/2.
 template <class P> struct Reduced {
@@ -5278,14 +5318,6 @@ template <class P> XGRAD_INLINE Batch<P> tanh_near_0(Batch<P> x) {
     else
         return x * (1 - z * (((44 * z + 12870) * z + 810810) * z + 11486475) /
                             ((((45 * z + 13860) * z + 945945) * z + 16216200) * z + 34459425));
-}
-
-/// Applies a function of the C library to each lane, for arguments outside of the usual range. It
-/// is not inlined, so that loops stay small. Its symbol contains the width: translation units with
-/// different flags must not share it.
-template <class P, std::size_t width, class F, class... More>
-XGRAD_NOINLINE Batch<P> each_aside(F f, Batch<P> x, More... more) {
-    return each(f, x, more...);
 }
 
 } // namespace detail
@@ -6205,6 +6237,212 @@ template <class P> ComplexBatch<P> pow(ComplexBatch<P> x, double p) {
 
 } // namespace xgrad::simd
 
+// ======== xgrad/simd/dual_number.hpp
+// Dual numbers as data: a value and its tangents, the derivatives in N directions. The rules that
+// they are computed by are expr/dual.hpp; <xgrad/dual.hpp> is for programs of their own.
+//
+// Gradients: tangent i is the derivative in direction i.
+
+namespace xgrad {
+
+template <class V, std::size_t N = 1> struct Dual;
+
+namespace detail {
+
+template <class X> inline constexpr std::size_t dual_depth = 0;
+template <class V, std::size_t N>
+inline constexpr std::size_t dual_depth<Dual<V, N>> = 1 + dual_depth<V>;
+template <class X> inline constexpr bool is_dual = dual_depth<X> > 0;
+
+/// The kind and the precision of a part of a dual number.
+template <class V> struct PartOf {
+    using kind = kind_of<V>;
+    using precision = precision_of<V>;
+};
+template <class K, class P> struct BatchPart {
+    using kind = K;
+    using precision = P;
+    static constexpr bool is_part = true;
+};
+template <class P> struct PartOf<simd::Mask<P>> : BatchPart<B, P> {};
+template <class P> struct PartOf<simd::Batch<P>> : BatchPart<R, P> {};
+template <class P> struct PartOf<simd::ComplexBatch<P>> : BatchPart<C, P> {};
+template <class V, std::size_t N> struct PartOf<Dual<V, N>> : PartOf<V> {
+    static constexpr bool is_part = true;
+};
+
+/// A value of kind L that is made as V is: a number, a batch or a dual number. A mask has no
+/// tangents.
+template <class L, class V> struct OfKind {
+    using type = typename L::template over<precision_of<V>>;
+};
+template <class L, class V>
+    requires requires { V::width; }
+struct OfKind<L, V> {
+    using P = typename PartOf<V>::precision;
+    using type = simd::batch_of<typename L::template over<P>, P>;
+};
+template <class L, class V, std::size_t N> struct OfKind<L, Dual<V, N>> {
+    using type = Dual<typename OfKind<L, V>::type, N>;
+};
+template <class V, std::size_t N> struct OfKind<B, Dual<V, N>> : OfKind<B, V> {};
+template <class L, class V> using of_kind = typename OfKind<L, V>::type;
+
+/// The type at the bottom of nested dual numbers.
+template <class V> struct BottomOf {
+    using type = V;
+};
+template <class V, std::size_t N> struct BottomOf<Dual<V, N>> : BottomOf<V> {};
+
+/// Which tangents may differ from 0. Of batches a mask says so, which is a constant to the compiler
+/// where code does not branch: tangents that are 0 cost nothing (benchmarks/map.cpp, row a1).
+template <std::size_t masks, class = std::make_index_sequence<masks>> struct Support;
+template <std::size_t masks, std::size_t... M> struct Support<masks, std::index_sequence<M...>> {
+    std::uint64_t mask[masks];
+    bool of_operand; // of a kernel: the tangents of expr/walk.hpp
+
+    XGRAD_INLINE static constexpr Support none() { return {{}, false}; }
+    XGRAD_INLINE static constexpr Support all() { return {{~std::uint64_t{M - M}...}, true}; }
+    XGRAD_INLINE static constexpr Support one(std::size_t i) {
+        return {{(i / 64 == M ? std::uint64_t{1} << i % 64 : 0)...}, false};
+    }
+    XGRAD_INLINE constexpr bool has(std::size_t i) const { return mask[i / 64] >> i % 64 & 1; }
+    XGRAD_INLINE friend constexpr Support operator|(Support const& a, Support const& b) {
+        return {{(a.mask[M] | b.mask[M])...}, a.of_operand || b.of_operand};
+    }
+};
+template <> struct Support<0> {
+    static constexpr bool of_operand = false;
+    XGRAD_INLINE static constexpr Support none() { return {}; }
+    XGRAD_INLINE static constexpr Support all() { return {}; }
+    XGRAD_INLINE static constexpr Support one(std::size_t) { return {}; }
+    XGRAD_INLINE constexpr bool has(std::size_t) const { return true; }
+    XGRAD_INLINE friend constexpr Support operator|(Support a, Support) { return a; }
+};
+
+} // namespace detail
+
+/// N tangents of type V, indexed from 0; 0 where nothing is given.
+template <class V, std::size_t N> class Tangents {
+public:
+    /// Which tangents may differ from 0.
+    using Support = detail::Support<Number<typename detail::BottomOf<V>::type> ? 0 : (N + 63) / 64>;
+
+    XGRAD_INLINE Tangents()
+        : Tangents(Support::none(), [](std::size_t) XGRAD_LAMBDA_INLINE { return V(0); }) {}
+    /// All tangents are t.
+    template <class T>
+        requires std::convertible_to<T, V>
+    XGRAD_INLINE Tangents(T const& t)
+        : Tangents(Support::all(), [&](std::size_t) XGRAD_LAMBDA_INLINE { return V(t); }) {}
+    template <class W>
+        requires(!std::same_as<W, V> && std::convertible_to<W, V>)
+    XGRAD_INLINE Tangents(Tangents<W, N> const& t)
+        : Tangents(t.support(), [&](std::size_t i) XGRAD_LAMBDA_INLINE { return V(t[i]); }) {}
+    /// Tangent i is f(i) where the support has i, and 0 where not.
+    template <class F>
+    XGRAD_INLINE Tangents(Support support, F const& f)
+        : Tangents(support, f, std::make_index_sequence<N>{}) {}
+
+    XGRAD_INLINE V const& operator[](std::size_t i) const { return at_[i]; }
+    V const* begin() const { return at_; }                    // the first tangent
+    V const* end() const { return at_ + N; }                  // behind the last one
+    static constexpr std::size_t size() { return N; }         // the number of tangents
+    XGRAD_INLINE Support support() const { return support_; } // which may differ from 0
+
+    XGRAD_INLINE friend Tangents operator+(Tangents const& a, Tangents const& b) {
+        return Tangents(a.support_ | b.support_, [&](std::size_t i) XGRAD_LAMBDA_INLINE {
+            return !a.support_.has(i) ? b[i] : !b.support_.has(i) ? a[i] : a[i] + b[i];
+        });
+    }
+
+private:
+    template <class F, std::size_t... I>
+    XGRAD_INLINE Tangents(Support support, F const& f, std::index_sequence<I...>)
+        : at_{support.has(I) ? f(I) : V(0)...}, support_(support) {}
+
+    V at_[N];
+    // Mutable: of a constant variable without such a member g++ 12 makes an object in memory, where
+    // it does not know the mask (benchmarks/sum_over.cpp).
+    [[no_unique_address]] mutable Support support_;
+};
+template <class V> class Tangents<V, 0> {
+public:
+    using Support = detail::Support<0>;
+    Tangents() = default;
+    template <class T> XGRAD_INLINE Tangents(T const&) {}
+    template <class F> XGRAD_INLINE Tangents(Support, F const&) {}
+    XGRAD_INLINE V operator[](std::size_t) const { return V(0); }
+    static constexpr std::size_t size() { return 0; }
+    XGRAD_INLINE Support support() const { return {}; }
+    XGRAD_INLINE friend Tangents operator+(Tangents, Tangents) { return {}; }
+};
+
+/// A value and its tangents, the derivatives in N directions. V is float, double, a complex number,
+/// a batch or a Dual. Operators and xgrad's elementwise functions take it; call them without a
+/// namespace: `using std::sin; y = sin(x);`.
+template <class V, std::size_t N> struct Dual {
+    using operand_tag = void;
+    using evaluated_at_once = void;
+    using kind = typename detail::PartOf<V>::kind;
+    using precision = typename detail::PartOf<V>::precision;
+    using value_type = V;
+    V value;                // the value
+    Tangents<V, N> tangent; // tangent[i] is the derivative in direction i
+
+    XGRAD_INLINE Dual() : value() {}
+    /// A constant: its tangents are 0.
+    template <class X>
+        requires(std::convertible_to<X, V> && detail::dual_depth<X> <= detail::dual_depth<V>)
+    XGRAD_INLINE Dual(X const& x) : value(x) {}
+    /// A real number as a complex one.
+    template <class W>
+        requires(!std::same_as<W, V> && detail::dual_depth<W> == detail::dual_depth<V> &&
+                    std::convertible_to<W, V>)
+    XGRAD_INLINE Dual(Dual<W, N> const& x) : value(x.value), tangent(x.tangent) {}
+    XGRAD_INLINE Dual(V const& v, Tangents<V, N> const& t) : value(v), tangent(t) {}
+    /// The argument of a function: its tangent `direction` is 1, and the others are 0.
+    XGRAD_INLINE static Dual variable(V const& v, std::size_t direction = 0) {
+        return {
+            v, Tangents<V, N>(Tangents<V, N>::Support::one(direction),
+                   [&](std::size_t i) XGRAD_LAMBDA_INLINE { return V(i == direction ? 1 : 0); })};
+    }
+
+    template <class X> XGRAD_INLINE Dual& operator+=(X const& x) { return *this = *this + x; }
+    template <class X> XGRAD_INLINE Dual& operator-=(X const& x) { return *this = *this - x; }
+    template <class X> XGRAD_INLINE Dual& operator*=(X const& x) { return *this = *this * x; }
+    template <class X> XGRAD_INLINE Dual& operator/=(X const& x) { return *this = *this / x; }
+};
+template <class V> Dual(V, V) -> Dual<V, 1>;
+template <class V, std::size_t N> XGRAD_INLINE Dual<V, N> zero_like(Dual<V, N> const&) { return 0; }
+
+namespace detail {
+
+template <class X> XGRAD_INLINE X value_of(X const& x) { return x; }
+template <class V, std::size_t N> XGRAD_INLINE V value_of(Dual<V, N> const& x) { return x.value; }
+
+// A C++ number beside a batch: rules compute on batches, whose first lane is the number.
+template <class T> XGRAD_INLINE auto to_batch(T x) {
+    using P = precision_of<T>;
+    if constexpr (std::same_as<T, bool>) return simd::Batch<double>(x) != 0;
+    else return simd::batch_of<T, P>(x);
+}
+template <class P> XGRAD_INLINE P first_lane(simd::Batch<P> x) {
+    if constexpr (simd::Batch<P>::width == 1) return x.v;
+    else return x.v[0];
+}
+template <class P> XGRAD_INLINE bool first_lane(simd::Mask<P> m) {
+    if constexpr (simd::Mask<P>::width == 1) return m.m;
+    else return m.m[0] != 0;
+}
+template <class P> XGRAD_INLINE std::complex<P> first_lane(simd::ComplexBatch<P> z) {
+    return {first_lane(z.re), first_lane(z.im)};
+}
+template <Number A> XGRAD_INLINE A first_lane(A a) { return a; }
+
+} // namespace detail
+} // namespace xgrad
+
 namespace xgrad {
 
 /// Names the argument that a partial or a pullback is for.
@@ -6267,6 +6505,7 @@ constexpr A conj(A a) {
 
 /// The gradient of an argument from the gradient g of the result and what `partial` returned.
 XGRAD_INLINE auto pull(auto g, auto d) { return g * conj(d); }
+template <class P> XGRAD_INLINE auto pull(auto g, simd::Batch<P> d) { return g * d; }
 template <class P>
 XGRAD_INLINE simd::ComplexBatch<P> pull(simd::ComplexBatch<P> g,
     simd::ComplexBatch<P> d) // conj(d) as a negation would cost an instruction of its own
@@ -6287,6 +6526,18 @@ template <class V> XGRAD_INLINE auto pull(auto g, gradient<V> d) {
 template <class V> XGRAD_INLINE auto pull(auto g, conjugate<V> d) { return conj(pull(g, d.value)); }
 template <class V, class W> XGRAD_INLINE auto pull(auto g, wirtinger<V, W> d) {
     return pull(g, d.dz) + conj(g) * d.dz_bar;
+}
+
+/// Projects a gradient to the kind of an operand: its real part if the operand is real.
+template <class L, class V> XGRAD_INLINE of_kind<L, V> project(V const& g) {
+    if constexpr (std::same_as<of_kind<L, V>, V>) return g;
+    else if constexpr (requires { g.re; }) return g.re;
+    else if constexpr (requires { g.tangent; })
+        return {project<L>(g.value),
+            decltype(of_kind<L, V>::tangent)(g.tangent.support(),
+                [&](std::size_t i) XGRAD_LAMBDA_INLINE { return project<L>(g.tangent[i]); })};
+    else if constexpr (std::same_as<L, C>) return g;
+    else return g.real();
 }
 
 /// The tangent of the result that the tangent t of an argument causes; `d` is what `partial`
@@ -6326,7 +6577,8 @@ template <class... Signatures> struct Transcendental : Elementwise<Signatures...
 
 /// Base of an operation on whole arrays.
 struct Arraywise {
-    static constexpr bool whole_arrays = true; // marks an operation on whole arrays
+    static constexpr bool whole_arrays = true;              // marks an operation on whole arrays
+    static constexpr auto dependence = Dependence::unknown; // or it has kept_axes()
 };
 
 /// An operation on single elements.
@@ -8219,212 +8471,6 @@ template <std::size_t From, std::size_t Count>
 inline constexpr OperandMask operand_range = operands_from(From, Count);
 } // namespace xgrad::detail
 
-// ======== xgrad/simd/dual_number.hpp
-// Dual numbers as data: a value and its tangents, the derivatives in N directions. The rules that
-// they are computed by are expr/dual.hpp; <xgrad/dual.hpp> is for programs of their own.
-//
-// Gradients: tangent i is the derivative in direction i.
-
-namespace xgrad {
-
-template <class V, std::size_t N = 1> struct Dual;
-
-namespace detail {
-
-template <class X> inline constexpr std::size_t dual_depth = 0;
-template <class V, std::size_t N>
-inline constexpr std::size_t dual_depth<Dual<V, N>> = 1 + dual_depth<V>;
-template <class X> inline constexpr bool is_dual = dual_depth<X> > 0;
-
-/// The kind and the precision of a part of a dual number.
-template <class V> struct PartOf {
-    using kind = kind_of<V>;
-    using precision = precision_of<V>;
-};
-template <class K, class P> struct BatchPart {
-    using kind = K;
-    using precision = P;
-    static constexpr bool is_part = true;
-};
-template <class P> struct PartOf<simd::Mask<P>> : BatchPart<B, P> {};
-template <class P> struct PartOf<simd::Batch<P>> : BatchPart<R, P> {};
-template <class P> struct PartOf<simd::ComplexBatch<P>> : BatchPart<C, P> {};
-template <class V, std::size_t N> struct PartOf<Dual<V, N>> : PartOf<V> {
-    static constexpr bool is_part = true;
-};
-
-/// A value of kind L that is made as V is: a number, a batch or a dual number. A mask has no
-/// tangents.
-template <class L, class V> struct OfKind {
-    using type = typename L::template over<precision_of<V>>;
-};
-template <class L, class V>
-    requires requires { V::width; }
-struct OfKind<L, V> {
-    using P = typename PartOf<V>::precision;
-    using type = simd::batch_of<typename L::template over<P>, P>;
-};
-template <class L, class V, std::size_t N> struct OfKind<L, Dual<V, N>> {
-    using type = Dual<typename OfKind<L, V>::type, N>;
-};
-template <class V, std::size_t N> struct OfKind<B, Dual<V, N>> : OfKind<B, V> {};
-template <class L, class V> using of_kind = typename OfKind<L, V>::type;
-
-/// The type at the bottom of nested dual numbers.
-template <class V> struct BottomOf {
-    using type = V;
-};
-template <class V, std::size_t N> struct BottomOf<Dual<V, N>> : BottomOf<V> {};
-
-/// Which tangents may differ from 0. Of batches a mask says so, which is a constant to the compiler
-/// where code does not branch: tangents that are 0 cost nothing (benchmarks/map.cpp, row a1).
-template <std::size_t masks, class = std::make_index_sequence<masks>> struct Support;
-template <std::size_t masks, std::size_t... M> struct Support<masks, std::index_sequence<M...>> {
-    std::uint64_t mask[masks];
-    bool of_operand; // of a kernel: the tangents of expr/walk.hpp
-
-    XGRAD_INLINE static constexpr Support none() { return {{}, false}; }
-    XGRAD_INLINE static constexpr Support all() { return {{~std::uint64_t{M - M}...}, true}; }
-    XGRAD_INLINE static constexpr Support one(std::size_t i) {
-        return {{(i / 64 == M ? std::uint64_t{1} << i % 64 : 0)...}, false};
-    }
-    XGRAD_INLINE constexpr bool has(std::size_t i) const { return mask[i / 64] >> i % 64 & 1; }
-    XGRAD_INLINE friend constexpr Support operator|(Support const& a, Support const& b) {
-        return {{(a.mask[M] | b.mask[M])...}, a.of_operand || b.of_operand};
-    }
-};
-template <> struct Support<0> {
-    static constexpr bool of_operand = false;
-    XGRAD_INLINE static constexpr Support none() { return {}; }
-    XGRAD_INLINE static constexpr Support all() { return {}; }
-    XGRAD_INLINE static constexpr Support one(std::size_t) { return {}; }
-    XGRAD_INLINE constexpr bool has(std::size_t) const { return true; }
-    XGRAD_INLINE friend constexpr Support operator|(Support a, Support) { return a; }
-};
-
-} // namespace detail
-
-/// N tangents of type V, indexed from 0; 0 where nothing is given.
-template <class V, std::size_t N> class Tangents {
-public:
-    /// Which tangents may differ from 0.
-    using Support = detail::Support<Number<typename detail::BottomOf<V>::type> ? 0 : (N + 63) / 64>;
-
-    XGRAD_INLINE Tangents()
-        : Tangents(Support::none(), [](std::size_t) XGRAD_LAMBDA_INLINE { return V(0); }) {}
-    /// All tangents are t.
-    template <class T>
-        requires std::convertible_to<T, V>
-    XGRAD_INLINE Tangents(T const& t)
-        : Tangents(Support::all(), [&](std::size_t) XGRAD_LAMBDA_INLINE { return V(t); }) {}
-    template <class W>
-        requires(!std::same_as<W, V> && std::convertible_to<W, V>)
-    XGRAD_INLINE Tangents(Tangents<W, N> const& t)
-        : Tangents(t.support(), [&](std::size_t i) XGRAD_LAMBDA_INLINE { return V(t[i]); }) {}
-    /// Tangent i is f(i) where the support has i, and 0 where not.
-    template <class F>
-    XGRAD_INLINE Tangents(Support support, F const& f)
-        : Tangents(support, f, std::make_index_sequence<N>{}) {}
-
-    XGRAD_INLINE V const& operator[](std::size_t i) const { return at_[i]; }
-    V const* begin() const { return at_; }                    // the first tangent
-    V const* end() const { return at_ + N; }                  // behind the last one
-    static constexpr std::size_t size() { return N; }         // the number of tangents
-    XGRAD_INLINE Support support() const { return support_; } // which may differ from 0
-
-    XGRAD_INLINE friend Tangents operator+(Tangents const& a, Tangents const& b) {
-        return Tangents(a.support_ | b.support_, [&](std::size_t i) XGRAD_LAMBDA_INLINE {
-            return !a.support_.has(i) ? b[i] : !b.support_.has(i) ? a[i] : a[i] + b[i];
-        });
-    }
-
-private:
-    template <class F, std::size_t... I>
-    XGRAD_INLINE Tangents(Support support, F const& f, std::index_sequence<I...>)
-        : at_{support.has(I) ? f(I) : V(0)...}, support_(support) {}
-
-    V at_[N];
-    // Mutable: of a constant variable without such a member g++ 12 makes an object in memory, where
-    // it does not know the mask (benchmarks/sum_over.cpp).
-    [[no_unique_address]] mutable Support support_;
-};
-template <class V> class Tangents<V, 0> {
-public:
-    using Support = detail::Support<0>;
-    Tangents() = default;
-    template <class T> XGRAD_INLINE Tangents(T const&) {}
-    template <class F> XGRAD_INLINE Tangents(Support, F const&) {}
-    XGRAD_INLINE V operator[](std::size_t) const { return V(0); }
-    static constexpr std::size_t size() { return 0; }
-    XGRAD_INLINE Support support() const { return {}; }
-    XGRAD_INLINE friend Tangents operator+(Tangents, Tangents) { return {}; }
-};
-
-/// A value and its tangents, the derivatives in N directions. V is float, double, a complex number,
-/// a batch or a Dual. Operators and xgrad's elementwise functions take it; call them without a
-/// namespace: `using std::sin; y = sin(x);`.
-template <class V, std::size_t N> struct Dual {
-    using operand_tag = void;
-    using evaluated_at_once = void;
-    using kind = typename detail::PartOf<V>::kind;
-    using precision = typename detail::PartOf<V>::precision;
-    using value_type = V;
-    V value;                // the value
-    Tangents<V, N> tangent; // tangent[i] is the derivative in direction i
-
-    XGRAD_INLINE Dual() : value() {}
-    /// A constant: its tangents are 0.
-    template <class X>
-        requires(std::convertible_to<X, V> && detail::dual_depth<X> <= detail::dual_depth<V>)
-    XGRAD_INLINE Dual(X const& x) : value(x) {}
-    /// A real number as a complex one.
-    template <class W>
-        requires(!std::same_as<W, V> && detail::dual_depth<W> == detail::dual_depth<V> &&
-                    std::convertible_to<W, V>)
-    XGRAD_INLINE Dual(Dual<W, N> const& x) : value(x.value), tangent(x.tangent) {}
-    XGRAD_INLINE Dual(V const& v, Tangents<V, N> const& t) : value(v), tangent(t) {}
-    /// The argument of a function: its tangent `direction` is 1, and the others are 0.
-    XGRAD_INLINE static Dual variable(V const& v, std::size_t direction = 0) {
-        return {
-            v, Tangents<V, N>(Tangents<V, N>::Support::one(direction),
-                   [&](std::size_t i) XGRAD_LAMBDA_INLINE { return V(i == direction ? 1 : 0); })};
-    }
-
-    template <class X> XGRAD_INLINE Dual& operator+=(X const& x) { return *this = *this + x; }
-    template <class X> XGRAD_INLINE Dual& operator-=(X const& x) { return *this = *this - x; }
-    template <class X> XGRAD_INLINE Dual& operator*=(X const& x) { return *this = *this * x; }
-    template <class X> XGRAD_INLINE Dual& operator/=(X const& x) { return *this = *this / x; }
-};
-template <class V> Dual(V, V) -> Dual<V, 1>;
-template <class V, std::size_t N> XGRAD_INLINE Dual<V, N> zero_like(Dual<V, N> const&) { return 0; }
-
-namespace detail {
-
-template <class X> XGRAD_INLINE X value_of(X const& x) { return x; }
-template <class V, std::size_t N> XGRAD_INLINE V value_of(Dual<V, N> const& x) { return x.value; }
-
-// A C++ number beside a batch: rules compute on batches, whose first lane is the number.
-template <class T> XGRAD_INLINE auto to_batch(T x) {
-    using P = precision_of<T>;
-    if constexpr (std::same_as<T, bool>) return simd::Batch<double>(x) != 0;
-    else return simd::batch_of<T, P>(x);
-}
-template <class P> XGRAD_INLINE P first_lane(simd::Batch<P> x) {
-    if constexpr (simd::Batch<P>::width == 1) return x.v;
-    else return x.v[0];
-}
-template <class P> XGRAD_INLINE bool first_lane(simd::Mask<P> m) {
-    if constexpr (simd::Mask<P>::width == 1) return m.m;
-    else return m.m[0] != 0;
-}
-template <class P> XGRAD_INLINE std::complex<P> first_lane(simd::ComplexBatch<P> z) {
-    return {first_lane(z.re), first_lane(z.im)};
-}
-template <Number A> XGRAD_INLINE A first_lane(A a) { return a; }
-
-} // namespace detail
-} // namespace xgrad
-
 namespace xgrad {
 
 namespace detail {
@@ -8434,18 +8480,6 @@ template <class V>
     requires requires { PartOf<V>::is_part; }
 struct RuleValue<V> : PartOf<V> {};
 template <> struct RuleValue<bool> : PartOf<bool> {}; // compared numbers
-
-/// Projects a gradient to the kind of an operand: its real part if the operand is real.
-template <class L, class V> XGRAD_INLINE of_kind<L, V> project(V const& g) {
-    if constexpr (std::same_as<of_kind<L, V>, V>) return g;
-    else if constexpr (requires { g.re; }) return g.re;
-    else if constexpr (requires { g.tangent; })
-        return {project<L>(g.value),
-            decltype(of_kind<L, V>::tangent)(g.tangent.support(),
-                [&](std::size_t i) XGRAD_LAMBDA_INLINE { return project<L>(g.tangent[i]); })};
-    else if constexpr (std::same_as<L, C>) return g;
-    else return g.real();
-}
 
 /// The tangent of a gradient: 0 if the gradient is no dual number.
 template <class V> XGRAD_INLINE V tangent_of(Dual<V> const& g) { return g.tangent[0]; }
@@ -9092,6 +9126,16 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void run_block(KernelBlock& block) {
     }
 }
 
+/// False for a tensor that stands alone.
+template <class F> inline constexpr bool has_operation = requires { typename F::operation; };
+/// The kernel of a sum and its gradients; only expressions that are summed have one.
+/// The gradient of a sum of a tensor is one element, so that a pass has nothing to compute early.
+template <class F> constexpr Kernel sum_kernel_of() {
+    if constexpr (has_operation<F> && RealScalar<typename F::scalar>)
+        return &run_block<F, Pass::value_and_gradient>;
+    else return nullptr;
+}
+
 } // namespace xgrad::detail
 
 // ======== xgrad/fuse/loop_operand.hpp
@@ -9360,27 +9404,6 @@ void accumulate_columns(void* from, void* array, std::size_t n, std::size_t rows
     for (; rows > 0; --rows, t += n) accumulate_strided<W, E>(t, array, 1, n);
 }
 
-// Rows of a tile whose array has one element for each row (a column). They are stored and loaded in
-// the same batches as the kernel uses, also where a batch spans two rows: store-to-load forwarding
-// works only for a load with the address and size of the store.
-
-/// Sets all n elements of row r to value(r). A row has at least a batch.
-template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows, F value) {
-    constexpr std::size_t width = simd::Batch<P>::width;
-    std::size_t i = 0, end = n;
-    simd::Batch<P> here(value(0));
-    for (std::size_t row = 0;; end += n) {
-        for (; i + width <= end; i += width) here.store(t + i);
-        if (++row == rows) break;
-        simd::Batch<P> const next(value(row));
-        if (i < end) {
-            where(simd::first_lanes<P>(end - i), here, next).store(t + i);
-            i += width;
-        }
-        here = next;
-    }
-    fill_run(t + i, end - i, value(rows - 1));
-}
 /// Calls take(row, sum) for rows of n elements. A row has at least a batch.
 template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t rows, F take) {
     constexpr std::size_t width = simd::Batch<P>::width, together = 4;
@@ -9395,24 +9418,7 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
             kernel::unroll<together>(
                 [&](auto r) XGRAD_LAMBDA_INLINE { take(row + r, sum_of_lanes(sums[r])); });
         }
-    std::size_t i = 0, end = n;
-    simd::Batch<P> begun(0);
-    for (; row < rows; ++row, end += n) {
-        simd::Batch<P> sum;
-        i += sum_batches(t + i, end - i, sum, std::identity());
-        sum = sum + begun;
-        begun = simd::Batch<P>(0);
-        if (i < end && row + 1 < rows) {
-            auto const last = simd::Batch<P>::load(t + i),
-                       mine = where(simd::first_lanes<P>(end - i), last, simd::Batch<P>(0));
-            sum = sum + mine;
-            begun = where(simd::first_lanes<P>(end - i), simd::Batch<P>(0), last);
-            i += width;
-        }
-        P total = sum_of_lanes(sum);
-        for (; i < end; ++i) total += t[i];
-        take(row, total);
-    }
+    for (; row < rows; ++row, t += n) take(row, sum_of<P>(t, n));
 }
 /// Calls f with n as a constant where n is 2, 3 or 4: the parts of a complex number, the colours of
 /// a pixel, the coordinates of a point (benchmark: permutations). False for other n.
@@ -9461,18 +9467,19 @@ inline constexpr std::size_t short_row = 8;
 template <class T, class E>
 void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
     std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
-    if constexpr (RealScalar<E>)
-        if (stride == 0 && n >= simd::Batch<E>::width && tile_gap == n * sizeof(E))
-            return fill_rows(reinterpret_cast<E*>(tile), n, rows, [=](std::size_t row) {
-                return converted<E>(
-                    *reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap));
-            });
     if (gap == 0 && rows > short_row && tile_gap == n * sizeof(E)) {
         gather_strided<T, E>(tile, array, stride, n);
         for (std::size_t done = tile_gap, bytes = rows * tile_gap; done < bytes; done *= 2)
             std::memcpy(tile + done, tile, std::min(done, bytes - done));
         return;
     }
+    if constexpr (RealScalar<E>)
+        if (stride == 0 && n >= simd::Batch<E>::width) {
+            for (; rows > 0; --rows, tile += tile_gap, array += gap)
+                fill_run(reinterpret_cast<E*>(tile), n,
+                    converted<E>(*reinterpret_cast<T const*>(array)));
+            return;
+        }
     if (n > short_row)
         return transfer_rows_by<&gather_strided<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
     if (stride == 0 && with_constant(n, [=](auto length) {
@@ -9588,9 +9595,6 @@ struct KernelTable {
     OperandMask differentiable;
 };
 
-/// False for a tensor that stands alone.
-template <class F> inline constexpr bool has_operation = requires { typename F::operation; };
-
 /// What a kernel of precision P knows of operands of these scalar types.
 template <class P, class Operands> struct ElementTypes;
 template <class P, class... T> struct ElementTypes<P, Scalars<T...>> {
@@ -9621,14 +9625,6 @@ template <class F> struct KernelTableOf {
         simd::Batch<P>::width * sizeof(P), !has_operation<F>, Elements::in_place, is_expensive<F>,
         calls_numbers<F>, Elements::differentiable};
 };
-
-/// The kernel of a sum and its gradients; only expressions that are summed have one.
-/// The gradient of a sum of a tensor is one element, so that a pass has nothing to compute early.
-template <class F> constexpr Kernel sum_kernel_of() {
-    if constexpr (has_operation<F> && RealScalar<typename F::scalar>)
-        return &run_block<F, Pass::value_and_gradient>;
-    else return nullptr;
-}
 
 } // namespace xgrad::detail
 
@@ -9760,6 +9756,7 @@ namespace xgrad {
 /// Converts the elements to another scalar type; the gradient is converted back.
 template <Scalar To> struct Cast : Arraywise {
     static constexpr std::string_view written = "cast";
+    static constexpr auto dependence = Dependence::selection;
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         static_assert(!detail::is_complex<T> || detail::is_complex<To>,
             "cast: take real(), imag() or abs() of a complex tensor to make a real one");
@@ -9783,6 +9780,7 @@ template <Scalar To, Operand X> auto cast(X const& x) {
 struct Reshape : Arraywise {
     Axes to;                          // the extents, of which one may be -1
     char const* asked_by = "reshape"; // the function that error messages name
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = resolve(x.shape);
@@ -9846,6 +9844,7 @@ XGRAD_LAZY Axes inverse_of(Axes const& order);
 struct Permute : Arraywise {
     static constexpr std::string_view written = "permute";
     Axes axes; // negative ones count from the end
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const order = normalized(x.shape);
@@ -9899,7 +9898,8 @@ template <Operand X> auto movedim(X const& x, AxisList const& from, AxisList con
         auto const axis =
             static_cast<std::ptrdiff_t>(detail::normalize_axis("movedim", from[i], shape));
         order[detail::normalize_axis("movedim", to[i], shape)] = axis;
-        others.erase(static_cast<std::size_t>(std::ranges::find(others, axis) - others.begin()));
+        others.erase(static_cast<std::size_t>(
+            std::find(others.begin(), others.end(), axis) - others.begin()));
     }
     for (auto const* next = others.begin(); auto& axis : order)
         if (axis == open) axis = *next++;
@@ -9918,6 +9918,7 @@ template <Operand X> auto mT(X const& x) {
 struct BroadcastTo : Arraywise {
     static constexpr std::string_view written = "broadcast_to";
     Shape shape; // of the result
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         if (!detail::broadcasts_to(x.shape, shape))
@@ -10173,6 +10174,7 @@ template <template <class> class F> struct Reducing : Arraywise {
     template <class T> using combine = F<T>; // how elements of a type are combined
     Axes over;                               // normalised
     bool keep = false;                       // true for reduced axes with extent 1
+    Axes joined_axes() const { return over; }
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         return detail::reduce_array<F>(x, over, keep);
@@ -10260,6 +10262,7 @@ struct ExtremumGradient : Arraywise {
     Axes over; // normalised
     static constexpr detail::Uses uses[] = {
         detail::uses_argument(1) | detail::uses_argument(2), 0, 0};
+    Axes joined_axes() const { return over; }
 
     template <RealScalar T>
     auto value(
@@ -10412,6 +10415,7 @@ struct ProdGradient : Arraywise {
     Axes over; // normalised
     static constexpr detail::Uses uses[] = {
         detail::uses_argument(1), detail::uses_argument(0) | detail::uses_argument(1)};
+    Axes joined_axes() const { return over; }
 
     template <Scalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& x) const {
         using W = detail::wide<T>; // multiplied in another order, an intermediate product must not
@@ -10552,8 +10556,19 @@ template <Operand X> auto norm(X const& x, double p, AxisList const& axes, Flag 
 }
 template <Operand X>
     requires requires(X const& x) { x.dim(); }
-auto norm(X const& x, double p = 2) {
+auto norm(X const& x, double p) {
     return norm(x, p, detail::all_axes(x.dim()));
+}
+/// norm(x, 2), for which other powers are not compiled.
+template <Operand X>
+    requires requires(X const& x) { x.dim(); }
+auto norm(X const& x) {
+    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
+        return norm(real_valued(x));
+    else {
+        detail::check_defined("norm", x);
+        return materialize_expression(express(NormRoot{}, sum(abs2(x), detail::all_axes(x.dim()))));
+    }
 }
 
 /// Variance over axes, sum(abs2(x - mean(x))) / (n - correction) for n elements; of complex
@@ -10609,6 +10624,19 @@ struct Matmul : Arraywise {
     MatmulFactor a_is, b_is; // the role of the first factor (a_is) and of the second one (b_is)
     static constexpr bool is_multilinear = true;
     static constexpr detail::Uses uses[] = {detail::uses_argument(1), detail::uses_argument(0)};
+    /// The batch axes, and the rows of the first factor or the columns of the second one.
+    Axes kept_axes(std::size_t operand, std::size_t rank_of_operand, std::size_t rank) const {
+        Axes kept(rank, -1);
+        bool const is_first = operand == 0;
+        auto const& is = is_first ? a_is : b_is;
+        std::size_t const form = result_form() == Form::matrix ? 2 : 1;
+        for (std::size_t r = rank - form, o = rank_of_operand - is.axes(); r > 0 && o > 0;)
+            kept[--r] = static_cast<std::ptrdiff_t>(--o);
+        if (is_first ? !is.is_row() : !is.is_column())
+            kept[rank - (is_first ? form : 1)] = static_cast<std::ptrdiff_t>(
+                rank_of_operand - (is.form == Form::matrix && is_first != is.transposed ? 2 : 1));
+        return kept;
+    }
 
     template <Scalar A, Scalar B>
     auto value(detail::Array<A> const& a, detail::Array<B> const& b) const {
@@ -11140,7 +11168,7 @@ template <class T> struct ArrayOf {
         if constexpr (StridedXtensor<E const>)
             if constexpr (std::same_as<T, std::remove_cvref_t<decltype(*e.data())>>) {
                 Strides const strides(e.strides().begin(), e.strides().end());
-                if (std::ranges::none_of(strides, [](auto s) { return s < 0; })) {
+                if (std::none_of(strides.begin(), strides.end(), [](auto s) { return s < 0; })) {
                     auto* const first = const_cast<T*>(e.data() + e.data_offset());
                     Array<T> source;
                     source.set_view(a.shape, strides);
@@ -11740,6 +11768,7 @@ struct Window : Arraywise {
     Shape start, count;
     Strides step;
     static constexpr std::ptrdiff_t new_axis = -1;
+    static constexpr auto dependence = Dependence::selection;
 
     Window() = default;
     /// Selects all of an array.
@@ -11764,6 +11793,7 @@ private:
 struct Embed : Arraywise {
     Shape shape;   // of the result
     Window window; // the part that x fills
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape);
@@ -11839,7 +11869,7 @@ public:
     XGRAD_LAZY Window finish();
 
 private:
-    void whole() { window_.add({0, shape_[axis_++]}); }
+    XGRAD_LAZY void whole() { window_.add({0, shape_[axis_++]}); }
 
     Shape const& shape_;
     std::size_t named_, axis_ = 0;
@@ -12264,13 +12294,14 @@ auto gradients_of(
     AnyTensor const& output, TensorParts<T> const& inputs, GradOptions const& options) {
     return gradients_of(output, std::vector<Tensor<T>>(inputs), options);
 }
-inline std::vector<AnyTensor> gradients_of(
-    AnyTensor const& output, std::vector<AnyTensor> const& inputs, GradOptions const& options) {
+template <std::same_as<AnyTensor> T>
+std::vector<T> gradients_of(
+    AnyTensor const& output, std::vector<T> const& inputs, GradOptions const& options) {
     return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
 }
-inline AnyTensor gradients_of(
-    AnyTensor const& output, GradientEdge const& input, GradOptions const& options) {
-    return grad(TensorsOrEdges{output}, TensorsOrEdges{input}, options)[0];
+template <std::convertible_to<GradientEdge> E>
+AnyTensor gradients_of(AnyTensor const& output, E const& input, GradOptions const& options) {
+    return grad(TensorsOrEdges{output}, TensorsOrEdges{GradientEdge(input)}, options)[0];
 }
 
 /// Y is a tensor or an expression, and X inputs of a gradient.
@@ -13556,6 +13587,7 @@ template <Scalar T> struct Pad : Arraywise {
     Axes before, after; // the slices that are added `before` and `after` x, for each axis
     T fill{};           // the value of these slices
     static constexpr bool is_multilinear = false; // the padding value does not depend on x
+    static constexpr auto dependence = Dependence::selection;
 
     auto value(detail::Array<T> const& x) const {
         Shape shape = x.shape;
@@ -13592,6 +13624,7 @@ struct PadBorder : Arraywise {
     /// Along `axis`, normalised, `before` slices are added at the start and `after` at the end.
     std::size_t axis = 0, before = 0, after = 0;
     PadMode mode = PadMode::reflect; // any but `constant`
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const n = x.shape[axis];
@@ -13629,6 +13662,7 @@ struct PadBorder : Arraywise {
 /// Crops the padding and adds it to the slices that it repeats: the adjoint of PadBorder.
 struct FoldBorder : Arraywise {
     PadBorder border; // the padding whose adjoint this is
+    static constexpr auto dependence = Dependence::transposed;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const axis = border.axis, n = x.shape[axis] - border.before - border.after;
@@ -13713,7 +13747,7 @@ Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> st
     }
     CachedVector<wide<T>> values(columns);
     for (std::size_t begin = 0; begin < out.numel; begin += n * columns) {
-        std::ranges::fill(values, start);
+        std::fill(values.begin(), values.end(), start);
         for (std::size_t i = 0; i < n; ++i) {
             std::size_t const at = begin + (reversed ? n - 1 - i : i) * columns;
             for (std::size_t c = 0; c < columns; ++c)
@@ -13730,6 +13764,7 @@ struct CumulativeSum : Arraywise {
     std::size_t axis = 0;  // normalised
     bool reversed = false; // true to sum from the end
     static constexpr bool is_multilinear = true;
+    Axes joined_axes() const { return {axis}; }
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         using W = detail::wide<T>;
@@ -13768,6 +13803,7 @@ struct Recurrence : Arraywise {
     bool transposed = false; // true for the adjoint
     static constexpr detail::Uses uses[] = {
         detail::uses_argument(0) | detail::uses_result, detail::uses_argument(0)};
+    Axes joined_axes() const { return {axis}; }
 
     template <Scalar T> auto value(detail::Array<T> const& a, detail::Array<T> const& b) const {
         using W = detail::wide<T>;
@@ -13799,6 +13835,7 @@ struct Recurrence : Arraywise {
 struct CumulativeProduct : Arraywise {
     std::size_t axis = 0; // normalised
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+    Axes joined_axes() const { return {axis}; }
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         using W = detail::wide<T>;
@@ -13835,6 +13872,7 @@ template <class P> P log_of_sum(P a, P b) {
 struct LogCumulativeSumExp : Arraywise {
     std::size_t axis = 0; // normalised
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+    Axes joined_axes() const { return {axis}; }
 
     template <RealScalar P> auto value(detail::Array<P> const& x) const {
         using W = detail::wide<P>;
@@ -13890,6 +13928,7 @@ namespace xgrad {
 /// Reverses the elements along some axes. Flip is its own adjoint.
 struct Flip : Arraywise {
     Axes axes; // normalised
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(x.shape);
@@ -13919,6 +13958,7 @@ template <Operand X> auto flip(X const& x, AxisList const& axes) {
 /// shifts back.
 struct Roll : Arraywise {
     Shape shifts; // for each axis, less than its extent
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(x.shape);
@@ -14089,6 +14129,7 @@ struct Dft : Arraywise {
     Axes axes;        // normalised
     int sign = -1;    // of the exponent: -1 for the forward transform, +1 for the inverse
     double scale = 1; // factor of the result
+    Axes joined_axes() const { return axes; }
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(x.shape);
@@ -14107,6 +14148,7 @@ struct Dft : Arraywise {
 struct RealDft : Arraywise {
     std::size_t axis = 0; // normalised
     double scale = 1;     // factor of the result
+    Axes joined_axes() const { return {axis}; }
 
     template <RealScalar P> auto value(detail::Array<P> const& x) const {
         detail::Array<std::complex<P>> full(x.shape);
@@ -14122,6 +14164,7 @@ struct RealDft : Arraywise {
 struct InverseRealDft : Arraywise {
     std::size_t axis = 0, n = 0; // `axis` is normalised, `n` is the length of a line of the result
     double scale = 1;            // factor of the result
+    Axes joined_axes() const { return {axis}; }
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = x.shape;
@@ -14461,6 +14504,7 @@ struct Repeat : Arraywise {
     /// `spread` is the shape of x with axes inserted, `repeated` that shape broadcast, and `shape`
     /// that of the result.
     Shape spread, repeated, shape;
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         numel(repeated);
@@ -14888,6 +14932,7 @@ namespace xgrad {
 struct Triangle : Arraywise {
     std::ptrdiff_t offset = 0; // of the diagonal; a positive one lies above the main diagonal
     bool lower = true;         // true: elements above the diagonal become 0; false: those below
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
@@ -14939,6 +14984,7 @@ template <Operand X> auto triu(X const& x, std::ptrdiff_t offset = 0) {
 /// that diagonal.
 struct DiagEmbed : Arraywise {
     std::ptrdiff_t offset = 0; // of the diagonal; a positive one lies above the main diagonal
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = x.shape;
@@ -15008,8 +15054,8 @@ struct Sin : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
     template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
-        auto const unit = unit_at(x);
-        return std::pair(unit.im, unit.re);
+        auto const [s, c] = sincos(x);
+        return std::pair(s, c);
     }
     template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
         auto const [s, c] = simd::detail::circular(z);
@@ -15024,8 +15070,8 @@ struct Cos : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return cos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
     template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
-        auto const unit = unit_at(x);
-        return std::pair(unit.re, -unit.im);
+        auto const [s, c] = sincos(x);
+        return std::pair(c, -s);
     }
     template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
         auto const [s, c] = simd::detail::circular(z);
@@ -15195,6 +15241,7 @@ inline std::size_t count_true(Array<bool> const& mask) {
 /// The elements where the mask is true, in row-major order, as a vector.
 struct MaskedSelect : Arraywise {
     detail::Array<bool> mask; // row-major
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
@@ -15211,6 +15258,7 @@ struct MaskedSelect : Arraywise {
 /// Zeros with the elements of a vector where the mask is true: the adjoint of MaskedSelect.
 struct MaskedScatter : Arraywise {
     detail::Array<bool> mask; // row-major
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const count = detail::count_true(mask);
@@ -15307,6 +15355,9 @@ public:
         TypeInfo const* const* operands;
         Uses const* uses; // what the gradient of each operand reads
         Uses all_uses;    // union of these
+        Dependence dependence;
+        Axes (*kept_axes)(ArraywiseRecord const& node, std::size_t operand,
+            std::size_t rank_of_operand, std::size_t rank); // or null
     };
 
     XGRAD_FUNCTION void apply(
@@ -15317,6 +15368,9 @@ public:
     ForwardRule forward_rule() const noexcept override {
         return table_.is_linear ? ForwardRule::one_tangent : ForwardRule::batch;
     }
+    Dependence dependence() const noexcept override { return table_.dependence; }
+    [[gnu::cold]] XGRAD_FUNCTION Axes kept_axes(
+        std::size_t edge, std::size_t rank_of_input, std::size_t rank) const override;
     [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
     XGRAD_FUNCTION void release_saved() noexcept override;
@@ -15382,25 +15436,17 @@ bool wants_record(std::span<AnyTensor const* const> operands);
 // operands, so that functions which are no templates do the rest.
 // sum() of an expression is fused: the elements are summed while they are computed, and never
 // stored.
-// Read next: bound_operands.hpp, operand_plan.hpp, fused_node.hpp.
-
-
-// ======== xgrad/tensor/bound_operands.hpp
-// BoundOperands: the bound operands of a flattened expression, after one loop over them: defined or
-// not, same tensor or not, contiguous or not, requires a gradient or not.
+// Read next: operand_plan.hpp, fused_node.hpp.
 
 
 // ======== xgrad/tensor/operand_plan.hpp
+// RecordTable: what is compiled for a flattened expression: its kernels, and what recording needs.
 // OperandPlan: what is known of a flattened expression once it is known which of its operands are
 // the same tensor and which require a gradient (the OperandPattern): which gradients are computed,
 // which values are saved, and the layout of the Node.
 // A plan is computed once for each pattern, kept in a list of the expression, and never freed.
+// BoundOperands: the operands themselves, and what one loop over them finds.
 // Read next: fused_node.hpp.
-
-
-// ======== xgrad/tensor/record_table.hpp
-// RecordTable: table of everything that is compiled for one flattened expression: its kernels and
-// what recording needs. Functions that are no templates take it as an argument.
 
 
 // ======== xgrad/expr/reads.hpp
@@ -15521,10 +15567,6 @@ struct SumOver {
     AnyArray spread(AnyTensor const& gradient, Shape const& space) const;
 };
 
-} // namespace xgrad::detail
-
-namespace xgrad::detail {
-
 /// Which operands are the same tensor, and which require a gradient.
 struct OperandPattern {
     std::array<std::uint8_t, 64> first{}; // of each operand, the first one that is the same tensor
@@ -15565,10 +15607,6 @@ private:
     OperandPlan(RecordTable const& t, void const* expression, OperandPattern const& p);
 };
 
-} // namespace xgrad::detail
-
-namespace xgrad::detail {
-
 /// Computes the shape of a vertex. An error names the operation whose operands cannot be broadcast,
 /// or `as` for the outermost one.
 [[gnu::cold]] Shape vertex_shape(
@@ -15590,14 +15628,18 @@ struct BoundOperands {
 
     /// `result_exists` is false where a fused reduction consumes the values. Errors call the
     /// outermost operation `as`, if given.
-    BoundOperands(RecordTable const& table, void const* expression,
-        AnyTensor const* const* operands, bool result_exists, std::string_view as = {});
+    XGRAD_INLINE BoundOperands(RecordTable const& table, void const* expression,
+        AnyTensor const* const* operands, bool result_exists, std::string_view as = {}) {
+        bind(table, expression, operands, result_exists, as);
+    }
     /// The broadcast shape of all operands.
     Shape const& space() const noexcept { return same_shape ? arrays[0]->shape : broadcasted_; }
     /// Number of elements of space().
     std::size_t count() const { return same_shape ? arrays[0]->numel : numel(broadcasted_); }
 
 private:
+    void bind(RecordTable const& table, void const* expression, AnyTensor const* const* operands,
+        bool result_exists, std::string_view as);
     void widen_all(RecordTable const& table, AnyTensor const* const* operands, std::string_view as);
 
     std::uint8_t first_[64]; // of each operand, the first one that is the same tensor
@@ -15639,10 +15681,6 @@ template <class F> struct RecordTableOf {
     }
     static constexpr RecordTable table = make();
 };
-
-/// An edge to a new FusedNode of an expression whose values are `result`.
-Edge fused_edge(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
-    AnyTensor const& result);
 
 AnyTensor record_flat(
     RecordTable const& table, void const* expression, AnyTensor const* const* operands);
@@ -15784,8 +15822,22 @@ private:
     static constexpr Uses all_uses = []<std::size_t... I>(std::index_sequence<I...>) {
         return (arraywise_uses<Op>(I) | ...);
     }(std::index_sequence_for<T...>{});
+    static constexpr bool joins_axes = requires { &Op::joined_axes; },
+                          keeps_axes = joins_axes || requires { &Op::kept_axes; };
+    static Axes kept_axes_of(ArraywiseRecord const& node, [[maybe_unused]] std::size_t operand,
+        std::size_t rank_of_operand, std::size_t rank) {
+        auto const& op = static_cast<ArraywiseNode const&>(node).op_;
+        if constexpr (joins_axes) return kept_beside(op.joined_axes(), rank_of_operand, rank);
+        else return op.kept_axes(operand, rank_of_operand, rank);
+    }
+    static constexpr auto find_kept_axes() {
+        using F = decltype(ArraywiseRecord::Table::kept_axes);
+        if constexpr (keeps_axes) return F(&kept_axes_of);
+        else return F(nullptr);
+    }
     static constexpr typename ArraywiseRecord::Table table{type_name<Op>, is_linear<Op, count>,
-        count, type_info<Y>, types.data(), uses.data(), all_uses};
+        count, type_info<Y>, types.data(), uses.data(), all_uses,
+        keeps_axes ? Dependence::axes : Op::dependence, find_kept_axes()};
 
     Op op_;
 };
@@ -15796,8 +15848,9 @@ Array<T> const& array_among(
     std::span<AnyTensor const* const> operands, std::string_view operation, Tensor<T> const& x) {
     if (!x.defined()) [[unlikely]]
         fail_undefined(operation, "argument",
-            static_cast<std::size_t>(
-                std::ranges::find_if_not(operands, &AnyTensor::defined) - operands.begin()));
+            static_cast<std::size_t>(std::find_if(operands.begin(), operands.end(), [](auto* t) {
+                return !t->defined();
+            }) - operands.begin()));
     return x.array_of();
 }
 
@@ -16633,6 +16686,7 @@ struct IndexSelect : Arraywise {
     std::size_t axis = 0;              // normalised
     std::int64_t frozen = -1;          // index of a slice that gets no gradient
     bool zeroes_frozen = false;        // as the gradient of IndexAdd does
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
@@ -16683,6 +16737,7 @@ private:
 template <class Selection> struct TransposeOf : Arraywise {
     Selection picked; // the selection whose transpose this is
     Shape shape;      // of the result
+    static constexpr auto dependence = Dependence::transposed;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape, T(0));
@@ -16706,6 +16761,7 @@ auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) co
 struct Gather : Arraywise {
     detail::Array<std::int64_t> index; // row-major
     std::size_t axis = 0;              // normalised
+    static constexpr auto dependence = Dependence::selection;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(index.shape);
@@ -17226,6 +17282,7 @@ Tensor<precision_of<T>> Tensor<T>::imag() const
 /// A copy; the gradient is passed on unchanged.
 struct Clone : Arraywise {
     static constexpr std::string_view written = "clone";
+    static constexpr auto dependence = Dependence::selection;
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(x.shape);
         detail::copy_elements(out, x);
@@ -17607,6 +17664,7 @@ Tensor<std::int64_t> indices_of_rank(
 /// gradient.
 struct Median : Arraywise {
     static constexpr std::string_view written = "median";
+    static constexpr auto dependence = Dependence::all;
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
@@ -17810,7 +17868,8 @@ auto percentile(X const& x, double percent, Axis... axis) {
 template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index) {
     auto const row = flatten(x);
     auto const at = detail::positions(index, numel(Shape(x.shape())));
-    return detail::only_reshaped(reshape(index_select(row, 0, flatten(at)), Axes(index.shape())));
+    return detail::only_reshaped(
+        reshape(index_select(row, 0, at.reshape({-1})), Axes(index.shape())));
 }
 /// The slices of x along an axis with these indices; the shape of `index` replaces the axis.
 template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index, std::ptrdiff_t axis) {
@@ -17820,8 +17879,8 @@ template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index, st
         if (d != at) shape.push_back(static_cast<std::ptrdiff_t>(x.shape()[d]));
         else
             for (auto const n : index.shape()) shape.push_back(static_cast<std::ptrdiff_t>(n));
-    return detail::only_reshaped(
-        reshape(index_select(x, axis, flatten(detail::positions(index, x.shape()[at]))), shape));
+    return detail::only_reshaped(reshape(
+        index_select(x, axis, detail::positions(index, x.shape()[at]).reshape({-1})), shape));
 }
 
 // Products of matrices: matmul() of two matrices, of two stacks of them, or of a matrix and a
@@ -18676,6 +18735,7 @@ public:
         for (std::size_t i = 0; i < tangents.size(); ++i) results[i] = tangents[i];
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    Dependence dependence() const noexcept override { return Dependence::selection; }
     [[gnu::cold]] std::string name() const override { return backward_name(name_); }
 
 private:
@@ -18764,6 +18824,184 @@ XGRAD_LAZY [[gnu::cold]] void push_transposed(Node& node, std::vector<AnyTensor>
 // backward pass that needs the old values throws VersionError. A result of a higher kind than the
 // tensor (complex into real) does not compile.
 
+
+// ======== xgrad/tensor/fused_node.hpp
+// FusedNode: the Node of one elementwise expression. It computes all gradients in one pass over the
+// elements. Compiled once for all expressions: a table of function pointers (RecordTable) and the
+// OperandPlan describe the expression.
+//
+// One memory block: the object, saved tensors, edges, flattened expression, and, under a fused sum,
+// a SumOver and a gradient for each edge. The plan has the offsets.
+//
+// A full sum computes its gradients in the same pass as its value, for a grad_output of 1
+// (benchmark: rational, rows "hand, 1 pass" and "hand, 2 passes"): apply() scales them, or runs the
+// pass again. The rule has no state: every full sum of a real expression does it.
+//
+// Read next: fused_gradient_node.hpp, for a recorded pass and for forward mode.
+
+namespace xgrad::detail {
+
+class LocalJacobian;
+
+/// Opens saved tensors for a pass of their Node: those for which is_saved(index). Closes at its end
+/// what it had to unpack.
+class UnpackGuard {
+public:
+    template <class F>
+    UnpackGuard(std::span<SavedTensor> saved, Node const& owner, F is_saved) : UnpackGuard() {
+        for (std::size_t i = 0; i < saved.size(); ++i)
+            if (is_saved(i)) {
+                opened_.push_back(&saved[i]);
+                if (!saved[i].open(owner)) opened_.pop_back();
+            }
+    }
+    UnpackGuard(UnpackGuard const&) = delete;
+    UnpackGuard& operator=(UnpackGuard const&) = delete;
+    ~UnpackGuard() {
+        for (auto* const saved : opened_) saved->close();
+    }
+
+private:
+    UnpackGuard() noexcept = default;
+
+    CachedVector<SavedTensor*> opened_;
+};
+
+class alignas(16) FusedNode final : public Node {
+public:
+    /// `over` is null without a fused sum; then `result` has the values of the expression.
+    static Ref<Node> make(void const* expression, AnyTensor const* const* operands,
+        BoundOperands const& in, SumOver const* over, AnyTensor const& result);
+
+    /// True where a full sum that is recorded computes its gradients too.
+    static bool sums_at_once(BoundOperands const& in) {
+        return in.count() != 0 && !default_packing;
+    }
+    /// Computes the scaled sum; stores its gradients until backward().
+    double sum_at_once(BoundOperands const& in);
+
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    /// Computes the gradients without recording. A result may be moved from the gradient.
+    void apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results);
+    /// One pass over dual numbers. For a batch of tangents one pass of the backward kernel, and a
+    /// product for each operand and direction (LocalJacobian).
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        ForwardMode::of(*this).push(*this, tangents, results);
+    }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::fused; }
+    /// With respect to these operands.
+    XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(
+        OperandMask operands, AnyArray const* into = nullptr);
+
+    [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
+    [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
+    XGRAD_FUNCTION void release_saved() noexcept override;
+    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
+
+    // Read by second derivatives.
+    RecordTable const& table() const noexcept { return plan_.table; }
+    void const* expression_object() const noexcept { return part<std::byte>(plan_.expression_at); }
+    SumOver const* sum() const noexcept { return sum_; }
+    /// The broadcast shape of all operands.
+    Shape const& space() const noexcept { return space_; }
+    /// The number of elements of space().
+    std::size_t count() const noexcept { return count_; }
+    std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
+    Shape const& operand_shape(std::size_t k) const;
+    GradientTargets const& gradients() const noexcept { return plan_.gradients; }
+    OperandMask wanted() const noexcept { return gradients().wanted; }
+    bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
+    bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
+    bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
+    bool saves_result() const noexcept { return plan_.reads.result; }
+    std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
+    std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
+    std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
+    /// The values of operands that the gradients read, and of a saved result, during the life of a
+    /// guard. `zeros` stand for the other operands, in their shapes.
+    void bind_saved(KernelCall& call, std::byte* zeros = nullptr) const;
+    /// The tangents of operands, from those of the edges. `aligned` has what belongs to a batch.
+    XGRAD_LAZY void bind_tangents(KernelCall& call, std::span<AnyTensor const> tangents,
+        CachedVector<AnyArray>& aligned) const;
+    /// Runs a pass over dual numbers, and returns the tangent of the result.
+    XGRAD_LAZY AnyTensor run_for_tangent(KernelCall& call) const;
+    AnyTensor unpack_operand(std::size_t k) { return completed()[plan_.slot[k]].unpack(*this); }
+    AnyTensor unpack_result() { return completed()[plan_.slots].unpack(*this); }
+
+private:
+    XGRAD_LAZY_BODY friend void link_second_order() noexcept;
+    XGRAD_LAZY_BODY friend void link_forward_mode() noexcept;
+
+    /// Makes all parts of the block but the edges. `bare`: tensors may be saved bare; it
+    /// becomes false where not all are saved.
+    FusedNode(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
+        SumOver const* over, AnyTensor const& result, bool& bare);
+    /// Delegates to the other: where it throws, the destructor ends what there is.
+    FusedNode(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
+        SumOver const* over, AnyTensor const& result, bool&& bare);
+    ~FusedNode() override { end_parts(); }
+    void end_parts() noexcept;
+    XGRAD_FUNCTION void dispose() noexcept override;
+
+    /// A part of the block, so many bytes from the end of the object.
+    template <class T> T* part(std::size_t at) const noexcept {
+        return reinterpret_cast<T*>(
+            reinterpret_cast<std::byte*>(const_cast<FusedNode*>(this) + 1) + at);
+    }
+    SavedTensor* saved() const noexcept { return part<SavedTensor>(0); }
+    Edge* edges() const noexcept { return part<Edge>(plan_.edges_at); }
+    AnyTensor* early() const noexcept { return part<AnyTensor>(plan_.sum_at + sizeof(SumOver)); }
+    static std::size_t block_bytes(OperandPlan const& plan, bool sums) {
+        return sizeof(FusedNode) + (sums ? plan.bytes_with_sum : plan.bytes);
+    }
+
+    void save_shapes(BoundOperands const& in);
+    /// The saved tensors, with all that unpack() and messages tell of them.
+    [[gnu::cold]] SavedTensor* completed();
+    /// Prepares the saved tensors for a pass. Where all are intact, nothing is to be done.
+    UnpackGuard open_saved() {
+        return {
+            is_intact() ? std::span<SavedTensor>() : std::span(completed(), plan_.saved_tensors()),
+            *this, [](std::size_t) { return true; }};
+    }
+    bool would_record(AnyTensor const& gradient);
+    /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
+    XGRAD_LAZY void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
+    XGRAD_LAZY void push_tangents(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
+    void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
+    bool is_intact() const noexcept {
+        bool intact = true;
+        for (auto const& s : std::span(saved(), plan_.saved_tensors())) intact &= s.is_intact();
+        return intact;
+    }
+    /// Scales the early gradients by grad_output, or broadcasts it.
+    void apply_sum(AnyTensor const& gradient, std::span<AnyTensor> results);
+
+    /// One pass over the elements: the gradients for grad_output, or without one those of the sum,
+    /// which it returns. It reads these operands, or else the saved ones, makes the gradients that
+    /// are not defined, and adds to the others. A gradient may take the place of `buffer`, which is
+    /// grad_output.
+    double run(AnyArray const* const* operands, AnyArray const* grad_output,
+        std::span<AnyTensor> gradients, AnyTensor* buffer = nullptr, std::byte* zeros = nullptr);
+
+    static constexpr double min_factor =
+        1e-6; // limits of scaling computed gradients, against overflow and underflow
+
+    bool const is_plain_;    // all operands are plain: see KernelCall
+    bool has_early_ = false; // the gradients of a full sum are there
+    OperandPlan const& plan_;
+    OperandMask broadcast_ = 0;
+    SumOver* sum_ = nullptr;
+    Shape space_;
+    std::size_t count_;
+    std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
+};
+
+} // namespace xgrad::detail
+
 namespace xgrad {
 
 /// x, broadcast to the shape of the first operand, whose old values have no gradient.
@@ -18788,7 +19026,7 @@ class NewGradFn {
 public:
     /// `written` leads to the grad_fn of the new values.
     XGRAD_LAZY NewGradFn(AnyTensor const& t, Edge written);
-    void begin() noexcept {
+    XGRAD_LAZY void begin() noexcept {
         changed_->array.storage->bump();
         take();
     }
@@ -18866,7 +19104,8 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
             if constexpr (Differentiable<T>)
                 if (recorded) {
                     Edge written; // to nothing, where a part of t is overwritten with numbers
-                    if (in.plan) written = fused_edge(flat.object, flat.operands, in, t);
+                    if (in.plan)
+                        written = {FusedNode::make(flat.object, flat.operands, in, nullptr, t), 0};
                     new_grad_fn.emplace(t, std::move(written));
                 }
             KernelCall call(table.kernels, flat.object, Pass::value, out.shape, out.numel);
@@ -18985,11 +19224,11 @@ public:
     XGRAD_LAZY bool needs_input_grad(std::size_t argument, std::size_t element) const;
 
     XGRAD_LAZY void mark_dirty(AnyTensor const& t);
-    void mark_non_differentiable(AnyTensor const& t) {
+    XGRAD_LAZY void mark_non_differentiable(AnyTensor const& t) {
         check_in_forward("mark_non_differentiable");
         non_differentiable_.push_back(t);
     }
-    void save_for_backward(Tensors tensors) {
+    XGRAD_LAZY void save_for_backward(Tensors tensors) {
         check_in_forward("save_for_backward");
         to_save_ = std::move(tensors);
     }
@@ -19053,7 +19292,7 @@ private:
         std::span<AnyTensor const> incoming, std::span<AnyTensor> results, Rule rule);
 
     XGRAD_LAZY static std::size_t find(Tensors const& all, AnyTensor const& t);
-    static bool contains(Tensors const& all, AnyTensor const& t) {
+    XGRAD_LAZY static bool contains(Tensors const& all, AnyTensor const& t) {
         return find(all, t) < all.size();
     }
 
@@ -19272,7 +19511,11 @@ public:
     }
     ForwardRule forward_rule() const noexcept override {
         if constexpr (!has_jvp<F, gradient_of<V>...>) return ForwardRule::reverse;
-        else return F::is_elementwise ? ForwardRule::local : ForwardRule::one_tangent;
+        else return ForwardRule::one_tangent;
+    }
+    Dependence dependence() const noexcept override {
+        constexpr bool is_local = F::is_elementwise && has_jvp<F, gradient_of<V>...>;
+        return is_local ? Dependence::elements : Dependence::unknown;
     }
 
 private:
@@ -19587,10 +19830,10 @@ public:
     XGRAD_LAZY void erase(std::string_view name);
     /// The tensor of that name, or null. It is found in O(log n) comparisons.
     XGRAD_LAZY AnyTensor const* find(std::string_view name) const;
-    bool contains(std::string_view name) const { return find(name); }
+    XGRAD_LAZY bool contains(std::string_view name) const { return find(name); }
     /// The tensor of that name; throws IndexError where there is none.
     XGRAD_LAZY AnyTensor const& at(std::string_view name) const;
-    AnyTensor const& operator[](std::string_view name) const { return at(name); }
+    XGRAD_LAZY AnyTensor const& operator[](std::string_view name) const { return at(name); }
     /// The same, to assign to; set() adds an entry.
     XGRAD_LAZY AnyTensor& operator[](std::string_view name);
 
@@ -19784,7 +20027,7 @@ public:
             "x(index) = number: a tensor of integers takes whole numbers");
         if (index_.numel() == 0) return;
         auto const extent = shape_[static_cast<std::size_t>(axis_)];
-        auto const [last, is_named] = detail::last_of_each_position(xgrad::flatten(index_), extent);
+        auto const [last, is_named] = detail::last_of_each_position(index_.reshape({-1}), extent);
         Tensor<T> const values = [&] {
             if constexpr (Number<X>) return full<T>(this->shape(), detail::converted<T>(x));
             else {
@@ -19797,7 +20040,7 @@ public:
         Axes of_values(shape_), along(shape_.size(), 1);
         of_values[static_cast<std::size_t>(axis_)] = static_cast<std::ptrdiff_t>(index_.numel());
         along[static_cast<std::size_t>(axis_)] = static_cast<std::ptrdiff_t>(extent);
-        Tensor<T> const changed = where(xgrad::reshape(is_named, along),
+        Tensor<T> const changed = where(is_named.reshape(along),
             index_select(xgrad::reshape(values, of_values), axis_, last),
             xgrad::reshape(part_, Axes(shape_)));
         part_.copy_(xgrad::reshape(changed, Axes(part_.shape())));
@@ -21304,10 +21547,10 @@ XGRAD_FUNCTION AnyTensor WeakTensor::lock() const {
 #include <system_error>
 #include <thread>
 
-#ifndef XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
-#define XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_CORE_THREAD_STATE_HPP
+#define XGRAD_SINGLE_XGRAD_CORE_THREAD_STATE_HPP
 
-// ======== xgrad/autograd/thread_state.hpp
+// ======== xgrad/core/thread_state.hpp
 // ThreadState: registry of thread-local variables that a backward pass takes along when it
 // continues on the stack of another thread (engine.hpp). Caches are not registered: any thread's
 // will do.
@@ -21349,15 +21592,14 @@ private:
 };
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
+#endif  // XGRAD_SINGLE_XGRAD_CORE_THREAD_STATE_HPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_GRAPH_TASK_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_GRAPH_TASK_IPP
 
 // ======== xgrad/impl/autograd/graph_task.ipp
 // GraphTask: one backward pass, over any graph. Its data structures:
 // - nodes_, and Node::state_: how many gradients are pending, and where those that arrived are.
-// Where
-//   two passes meet in a Node (threads, or one inside the other), the second has a hash table.
+//   Where passes meet in a Node (of threads, or nested ones), the second one has a hash table.
 // - arrived_: the gradients that arrived, an element for each output of each Node.
 // - ready_: a heap of Nodes without pending gradients, ordered by sequence number.
 //
@@ -21380,6 +21622,11 @@ XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient) {
     AnyTensor const more(std::move(gradient)); // released before another Node runs
     if (!grad_mode && can_be_taken(sum)) sum.impl().type->add_in_place(sum, more);
     else sum = sum.impl().type->add(sum, more);
+}
+
+/// True for a Node that run_observed_node() must run: it has hooks, or anomaly mode is on.
+inline bool is_observed(Node const& node) noexcept {
+    return anomaly.functions || NodeHooks::of(node);
 }
 
 class GraphTask {
@@ -21408,7 +21655,7 @@ public:
         LocalArray<void*, 8> undefined(output_count_ + max_edges_);
         struct Arrived { // all gradients were taken but where an exception ends the pass
             GraphTask& task;
-            ~Arrived() {
+            XGRAD_INLINE ~Arrived() {
                 if (task.arrived_)
                     std::destroy_n(task.arrived_, task.output_count_ + task.max_edges_);
             }
@@ -21658,7 +21905,7 @@ inline constinit thread_local TensorImpl* number_one = nullptr;
         ~Owner() { number_one = nullptr; }
     };
     static thread_local Owner owner;
-    owner.one = type.filled({}, 1);
+    owner.one = real_scalar(type, 1);
     number_one = owner.one.handle().get();
 }
 
@@ -21721,9 +21968,26 @@ struct PassVariables {
     }
 };
 
-/// Runs a pass on the stack of a new thread with the thread-local variables of this one. Rethrows
-/// what it throws.
-template <class Pass> [[gnu::cold, gnu::noinline]] void run_on_fresh_stack(Pass pass) {
+XGRAD_FUNCTION void run_backward(std::span<Root> roots, Captures captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest) {
+    if (pass_depth == passes_per_stack)
+        if (auto* const continued = on_fresh_stack.load(std::memory_order_relaxed))
+            return continued(roots, captures, keep_graph, create_graph, oldest);
+    GraphTask task(captures, keep_graph, oldest);
+    try {
+        {
+            PassMode const mode(create_graph);
+            task.run(roots);
+        }
+        if (task.extras) task.extras->run_callbacks();
+    } catch (...) {
+        if (task.extras) task.extras->run_failure_callbacks();
+        throw;
+    }
+}
+
+XGRAD_LAZY_BODY void run_on_fresh_stack(std::span<Root> roots, Captures captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest) {
     PassVariables variables;
     auto const others = ThreadState::addresses();
     std::exception_ptr thrown;
@@ -21733,7 +21997,7 @@ template <class Pass> [[gnu::cold, gnu::noinline]] void run_on_fresh_stack(Pass 
         ThreadState::swap_with(others);
         auto const depth = std::exchange(pass_depth, 0);
         try {
-            pass();
+            run_backward(roots, captures, keep_graph, create_graph, oldest);
         } catch (...) { thrown = std::current_exception(); }
         pass_depth = depth;
         ThreadState::swap_with(others);
@@ -21748,22 +22012,8 @@ template <class Pass> [[gnu::cold, gnu::noinline]] void run_on_fresh_stack(Pass 
     if (thrown) std::rethrow_exception(thrown);
 }
 
-XGRAD_FUNCTION void run_backward(std::span<Root> roots, Captures captures, bool keep_graph,
-    bool create_graph, std::uint64_t oldest) {
-    if (pass_depth == passes_per_stack)
-        return run_on_fresh_stack(
-            [=] { run_backward(roots, captures, keep_graph, create_graph, oldest); });
-    GraphTask task(captures, keep_graph, oldest);
-    try {
-        {
-            PassMode const mode(create_graph);
-            task.run(roots);
-        }
-        if (task.extras) task.extras->run_callbacks();
-    } catch (...) {
-        if (task.extras) task.extras->run_failure_callbacks();
-        throw;
-    }
+XGRAD_LAZY_BODY void allow_nested_passes() noexcept {
+    on_fresh_stack.store(&run_on_fresh_stack, std::memory_order_relaxed);
 }
 
 } // namespace xgrad::detail
@@ -21778,72 +22028,6 @@ XGRAD_LAZY_BODY void queue_callback(std::function<void()> f) {
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ENGINE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_HOOK_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_HOOK_IPP
-
-// ======== xgrad/impl/autograd/hook.ipp
-// Bodies of hook.hpp and gradient_edge.hpp, and snapshot().
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION AnyTensor snapshot(AnyTensor const& t) {
-    AnyTensor a = alias(t);
-    auto edge = gradient_edge(t);
-    a.impl().grad_fn = std::move(edge.function);
-    a.impl().output_nr = edge.input_nr;
-    return a;
-}
-
-XGRAD_LAZY_BODY bool AnyHookList::any() const {
-    auto* const hooks = hooks_.get();
-    if (!hooks) return false;
-    std::lock_guard const lock(hooks->mutex);
-    return !hooks->slots.empty();
-}
-
-XGRAD_LAZY_BODY HookSlots AnyHookList::slots() const {
-    auto* const hooks = hooks_.get();
-    if (!hooks) return {};
-    std::lock_guard const lock(hooks->mutex);
-    return hooks->slots;
-}
-
-XGRAD_LAZY_BODY HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool first) {
-    auto const& hooks = hooks_.made();
-    HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
-        auto const list = weak.lock();
-        auto const removed = weak_slot.lock();
-        if (!list || !removed) return;
-        removed->removed = true;
-        std::lock_guard const removing(list->mutex);
-        std::erase(list->slots, removed);
-    });
-    std::lock_guard const lock(hooks->mutex);
-    hooks->slots.insert(first ? hooks->slots.begin() : hooks->slots.end(), std::move(slot));
-    return handle;
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
-    if (!node)
-        detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
-    if (output_nr >= node->num_outputs())
-        detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr,
-            ", only ", node->num_outputs());
-    if (detail::is_leaf(*node))
-        *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
-    else edge_ = {detail::Ref<Node>(node), output_nr};
-}
-
-XGRAD_LAZY_BODY void HookHandle::remove() {
-    if (auto const r = std::exchange(remove_, nullptr)) r();
-}
-
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_HOOK_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_LOCAL_GRAPH_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_LOCAL_GRAPH_IPP
 
@@ -21875,6 +22059,7 @@ XGRAD_LAZY_BODY std::vector<AnyTensor> LocalGraph::gradients(
                 {gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
     std::vector<Capture> captures;
     for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
+    allow_nested_passes();
     if (!roots.empty() && !captures.empty())
         run_backward(roots, {captures, &discover_needed}, true, grad_mode,
             captures[0].edge.function->sequence_nr());
@@ -22012,6 +22197,7 @@ public:
             if (tangents[i].defined()) add_to(results[0], times(i, tangents[i]));
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    Dependence dependence() const noexcept override { return Dependence::elements; }
     std::string name() const override { return backward_name(operation()); }
     std::string formula() const override {
         std::string text(operation());
@@ -22071,7 +22257,8 @@ XGRAD_FUNCTION ForwardMode const& ForwardMode::of(Node const& node) {
 #define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_NODE_IPP
 
 // ======== xgrad/impl/autograd/node.ipp
-// Bodies of node.hpp and accumulate_grad.hpp.
+// Bodies of node.hpp, accumulate_grad.hpp, hook.hpp, gradient_edge.hpp, saved_tensor.hpp and
+// saved_tensor_hooks.hpp, and snapshot().
 
 namespace xgrad::detail {
 
@@ -22125,6 +22312,84 @@ XGRAD_NOINLINE XGRAD_FUNCTION void AccumulateGrad::add(AnyTensor gradient) {
         throw;
     }
     leaf_->grad = std::move(grad).handle();
+}
+
+XGRAD_FUNCTION AnyTensor snapshot(AnyTensor const& t) {
+    AnyTensor a = alias(t);
+    auto edge = gradient_edge(t);
+    a.impl().grad_fn = std::move(edge.function);
+    a.impl().output_nr = edge.input_nr;
+    return a;
+}
+
+XGRAD_LAZY_BODY bool AnyHookList::any() const {
+    auto* const hooks = hooks_.get();
+    if (!hooks) return false;
+    std::lock_guard const lock(hooks->mutex);
+    return !hooks->slots.empty();
+}
+
+XGRAD_LAZY_BODY HookSlots AnyHookList::slots() const {
+    auto* const hooks = hooks_.get();
+    if (!hooks) return {};
+    std::lock_guard const lock(hooks->mutex);
+    return hooks->slots;
+}
+
+XGRAD_LAZY_BODY HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool first) {
+    auto const& hooks = hooks_.made();
+    HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
+        auto const list = weak.lock();
+        auto const removed = weak_slot.lock();
+        if (!list || !removed) return;
+        removed->removed = true;
+        std::lock_guard const removing(list->mutex);
+        std::erase(list->slots, removed);
+    });
+    std::lock_guard const lock(hooks->mutex);
+    hooks->slots.insert(first ? hooks->slots.begin() : hooks->slots.end(), std::move(slot));
+    return handle;
+}
+
+/// What a Packing makes: the packed object, and what its tensor was.
+template <class = void> class PackedByHooks final : public PackedTensor {
+public:
+    PackedByHooks(std::shared_ptr<Packing const> packing, AnyTensor const& value)
+        : packing_(std::move(packing)), data_(packing_->pack(value)), dtype_(value.dtype()),
+          shape_(value.shape()) {}
+
+    AnyTensor unpacked() const override {
+        NoGradGuard const off;
+        auto const t = packing_->unpack(data_.get());
+        if (!t.defined() || t.dtype() != dtype_ || t.shape() != shape_)
+            fail<TypeError>("Output of saved tensor unpack_hook expected to be a tensor of type ",
+                name(dtype_), " and shape ", shape_, " but got ", describe(t));
+        return t;
+    }
+
+private:
+    std::shared_ptr<Packing const> packing_;
+    std::shared_ptr<void const> data_;
+    DType dtype_;
+    Shape shape_;
+};
+
+XGRAD_LAZY_BODY Owner<PackedTensor> Packing::call_pack(
+    std::shared_ptr<Packing const> self, AnyTensor const& value) {
+    allow_nested_passes();
+    NoGradGuard const off;
+    auto const argument = alias(value);
+    auto const version = argument.impl().array.storage->version();
+    Owner<PackedTensor> packed(new PackedByHooks<>(std::move(self), argument));
+    if (argument.impl().array.storage->version() != version)
+        fail<GraphError>(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+            "input to pack hook can not be modified by in-place "
+            "operations as this can lead to unexpected side-effects. Please open an issue if "
+            "you need to perform in-place operations on the input "
+            "to a pack hook.");
+    packed->edge = gradient_edge(value);
+    return packed;
 }
 
 } // namespace xgrad::detail
@@ -22187,6 +22452,153 @@ XGRAD_FUNCTION void Node::destroy_later(Node* node) noexcept {
         next->dispose();
     }
     queue.running = false;
+}
+
+XGRAD_LAZY_BODY GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
+    if (!node)
+        detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
+    if (output_nr >= node->num_outputs())
+        detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr,
+            ", only ", node->num_outputs());
+    if (detail::is_leaf(*node))
+        *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
+    else edge_ = {detail::Ref<Node>(node), output_nr};
+}
+
+XGRAD_LAZY_BODY void HookHandle::remove() {
+    if (auto const r = std::exchange(remove_, nullptr)) r();
+}
+
+XGRAD_FUNCTION SavedTensor SavedTensor::operand(AnyTensor const& t) {
+    if (t.is_inference())
+        detail::fail<GraphError>(
+            "Inference tensors cannot be saved for backward. To work around you can make a "
+            "clone to get a normal tensor and use it in autograd.");
+    bool const is_own_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
+    return {is_own_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_constant};
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION detail::AnyArray const& SavedTensor::array() const {
+    return (rest_->packed ? rest_->packed->open : rest_->value).impl().array;
+}
+
+XGRAD_FUNCTION void SavedTensor::complete(
+    detail::TypeInfo const& type, Shape const& shape, Edge const& edge) {
+    if (!storage_) return;
+    AnyTensor value;
+    if (edge && detail::is_leaf(*edge.function))
+        value = static_cast<detail::AccumulateGrad&>(*edge.function).variable();
+    if (!value.defined() || value.impl().array.data != data_) {
+        detail::AnyArray a(shape);
+        a.storage = storage_;
+        a.data = data_;
+        a.padded_to = padded_to_;
+        value = AnyTensor(detail::TensorImpl::make(type, std::move(a)));
+        value.impl().grad_fn = edge.function;
+        value.impl().output_nr = edge.input_nr;
+    }
+    rest_.reset(new Rest);
+    rest_->value = std::move(value);
+    storage_ = nullptr;
+}
+
+XGRAD_FUNCTION void SavedTensor::Rest::destroy(Rest* rest) noexcept { delete rest; }
+
+XGRAD_FUNCTION bool SavedTensor::requires_grad() const {
+    if (!rest_) return false;
+    return is_packed() ? static_cast<bool>(rest_->packed->edge) : rest_->value.requires_grad();
+}
+
+XGRAD_FUNCTION AnyTensor SavedTensor::unpack(Node& owner) {
+    check(owner);
+    auto const* const packed = rest_->packed.get();
+    if (!packed && !is_result()) return rest_->value;
+    AnyTensor t = detail::alias(!packed                  ? rest_->value
+                                : packed->open.defined() ? packed->open
+                                                         : packed->unpacked());
+    t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed->edge.function;
+    t.impl().output_nr = is_result() ? output_nr_ : packed->edge.input_nr;
+    return t;
+}
+
+XGRAD_FUNCTION AnyTensor const& SavedTensor::unpacked_into(AnyTensor& buffer, Node& owner) {
+    if (is_packed() || is_result()) return buffer = unpack(owner);
+    check(owner);
+    return rest_->value;
+}
+
+XGRAD_FUNCTION bool SavedTensor::open(Node const& owner) {
+    check(owner);
+    if (!is_packed() || rest_->packed->open.defined()) return false;
+    rest_->packed->open = rest_->packed->unpacked();
+    return true;
+}
+
+XGRAD_FUNCTION void SavedTensor::set_packing(
+    std::shared_ptr<detail::Packing const> packing, Node const& owner) {
+    if (is_packed())
+        detail::fail<GraphError>(
+            "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
+            "only one pair of hooks is allowed at a time.");
+    if (!rest_)
+        detail::fail<GraphError>(
+            "Calling register_hooks on a saved tensor after it has been freed. Saved "
+            "intermediate values of the graph are freed when you call "
+            ".backward() or xgrad::grad(). Specify .retain_graph = true if you need to "
+            "backward through the graph a second time or if you need "
+            "to access saved variables after calling backward.");
+    check(owner);
+    pack(packing);
+}
+
+XGRAD_FUNCTION SavedTensor::SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant)
+    : rest_(new Rest), version_(t.impl().array.storage->version()),
+      output_nr_(output_nr & operand_nr) {
+    rest_->value = std::move(t);
+    if (detail::default_packing && !is_constant) [[unlikely]]
+        pack(*detail::default_packing);
+}
+
+XGRAD_FUNCTION void SavedTensor::check(Node const& owner) const {
+    if (!rest_) fail_released();
+    if (is_packed()) return;
+    if (rest_->value.impl().array.storage->version() != version_) fail_changed(owner);
+}
+
+XGRAD_FUNCTION void SavedTensor::fail_changed(Node const& owner) const {
+    auto const& value = rest_->value;
+    Node const* maker = is_result() ? &owner : value.grad_fn();
+    if (maker && detail::is_leaf(*maker)) maker = nullptr;
+    auto const* const hooks = detail::NodeHooks::of(owner);
+    auto const message =
+        detail::message_of({"one of the variables needed for gradient computation has been "
+                            "modified by an inplace operation: ",
+            detail::describe(value),
+            maker ? detail::message_of({", which is output ",
+                        is_result() ? output_nr_ : value.output_nr(), " of ", maker->name(), ","})
+                  : std::string(),
+            " is at version ", value.impl().array.storage->version(), "; expected version ",
+            version_, " instead. It was saved by ", owner.name(), ".",
+            hooks && hooks->origin
+                ? ""
+                : " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is."});
+    if (hooks) hooks->fail_changed(message);
+    throw VersionError(message);
+}
+
+XGRAD_FUNCTION AnyTensor SavedTensorHandle::unpack() const {
+    detail::NodeLock const lock(*owner_);
+    return saved_->unpack(*owner_);
+}
+
+XGRAD_FUNCTION SavedTensorHandle Node::saved(std::string const& name) {
+    std::string names;
+    for (auto const& s : saved_tensors()) {
+        if (s.name == name) return {*this, *s.tensor};
+        names += (names.empty() ? "" : ", ") + s.name;
+    }
+    detail::fail<IndexError>(this->name(), " saves no tensor called '", name, "'; it saves ",
+        names.empty() ? std::string("none") : names);
 }
 
 } // namespace xgrad
@@ -22425,6 +22837,7 @@ XGRAD_LAZY_BODY auto NodeHooks::OutputHooks::exchange_retain_grad(RetainGrad f) 
 
 XGRAD_LAZY_BODY NodeHooks& NodeHooks::made(Node& node) {
     auto* hooks = of(node);
+    allow_nested_passes();
     if (!hooks) {
         auto fresh = std::make_unique<ObservedNode<>>();
         if (node.hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel))
@@ -22475,192 +22888,6 @@ XGRAD_LAZY_BODY AnomalyMode::AnomalyMode(bool check_nan) noexcept
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_RUN_NODE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_IPP
-
-// ======== xgrad/impl/autograd/saved_tensor.ipp
-// Bodies of saved_tensor.hpp and saved_tensor_hooks.hpp.
-
-namespace xgrad {
-
-XGRAD_FUNCTION SavedTensor SavedTensor::operand(AnyTensor const& t) {
-    if (t.is_inference())
-        detail::fail<GraphError>(
-            "Inference tensors cannot be saved for backward. To work around you can make a "
-            "clone to get a normal tensor and use it in autograd.");
-    bool const is_own_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
-    return {is_own_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_constant};
-}
-
-XGRAD_NOINLINE XGRAD_FUNCTION detail::AnyArray const& SavedTensor::array() const {
-    return (rest_->packed ? rest_->packed->open : rest_->value).impl().array;
-}
-
-XGRAD_FUNCTION void SavedTensor::complete(
-    detail::TypeInfo const& type, Shape const& shape, Edge const& edge) {
-    if (!storage_) return;
-    AnyTensor value;
-    if (edge && detail::is_leaf(*edge.function))
-        value = static_cast<detail::AccumulateGrad&>(*edge.function).variable();
-    if (!value.defined() || value.impl().array.data != data_) {
-        detail::AnyArray a(shape);
-        a.storage = storage_;
-        a.data = data_;
-        a.padded_to = padded_to_;
-        value = AnyTensor(detail::TensorImpl::make(type, std::move(a)));
-        value.impl().grad_fn = edge.function;
-        value.impl().output_nr = edge.input_nr;
-    }
-    rest_.reset(new Rest);
-    rest_->value = std::move(value);
-    storage_ = nullptr;
-}
-
-XGRAD_FUNCTION void SavedTensor::Rest::destroy(Rest* rest) noexcept { delete rest; }
-
-XGRAD_FUNCTION bool SavedTensor::requires_grad() const {
-    if (!rest_) return false;
-    return is_packed() ? static_cast<bool>(rest_->packed->edge) : rest_->value.requires_grad();
-}
-
-XGRAD_FUNCTION AnyTensor SavedTensor::unpack(Node& owner) {
-    check(owner);
-    auto const* const packed = rest_->packed.get();
-    if (!packed && !is_result()) return rest_->value;
-    AnyTensor t = detail::alias(!packed                  ? rest_->value
-                                : packed->open.defined() ? packed->open
-                                                         : packed->unpacked());
-    t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed->edge.function;
-    t.impl().output_nr = is_result() ? output_nr_ : packed->edge.input_nr;
-    return t;
-}
-
-XGRAD_FUNCTION AnyTensor const& SavedTensor::unpacked_into(AnyTensor& buffer, Node& owner) {
-    if (is_packed() || is_result()) return buffer = unpack(owner);
-    check(owner);
-    return rest_->value;
-}
-
-XGRAD_FUNCTION bool SavedTensor::open(Node const& owner) {
-    check(owner);
-    if (!is_packed() || rest_->packed->open.defined()) return false;
-    rest_->packed->open = rest_->packed->unpacked();
-    return true;
-}
-
-XGRAD_FUNCTION void SavedTensor::set_packing(
-    std::shared_ptr<detail::Packing const> packing, Node const& owner) {
-    if (is_packed())
-        detail::fail<GraphError>(
-            "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
-            "only one pair of hooks is allowed at a time.");
-    if (!rest_)
-        detail::fail<GraphError>(
-            "Calling register_hooks on a saved tensor after it has been freed. Saved "
-            "intermediate values of the graph are freed when you call "
-            ".backward() or xgrad::grad(). Specify .retain_graph = true if you need to "
-            "backward through the graph a second time or if you need "
-            "to access saved variables after calling backward.");
-    check(owner);
-    pack(packing);
-}
-
-XGRAD_FUNCTION SavedTensor::SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant)
-    : rest_(new Rest), version_(t.impl().array.storage->version()),
-      output_nr_(output_nr & operand_nr) {
-    rest_->value = std::move(t);
-    if (detail::default_packing && !is_constant) [[unlikely]]
-        pack(*detail::default_packing);
-}
-
-XGRAD_FUNCTION void SavedTensor::check(Node const& owner) const {
-    if (!rest_) fail_released();
-    if (is_packed()) return;
-    if (rest_->value.impl().array.storage->version() != version_) fail_changed(owner);
-}
-
-XGRAD_FUNCTION void SavedTensor::fail_changed(Node const& owner) const {
-    auto const& value = rest_->value;
-    Node const* maker = is_result() ? &owner : value.grad_fn();
-    if (maker && detail::is_leaf(*maker)) maker = nullptr;
-    auto const* const hooks = detail::NodeHooks::of(owner);
-    auto const message =
-        detail::message_of({"one of the variables needed for gradient computation has been "
-                            "modified by an inplace operation: ",
-            detail::describe(value),
-            maker ? detail::message_of({", which is output ",
-                        is_result() ? output_nr_ : value.output_nr(), " of ", maker->name(), ","})
-                  : std::string(),
-            " is at version ", value.impl().array.storage->version(), "; expected version ",
-            version_, " instead. It was saved by ", owner.name(), ".",
-            hooks && hooks->origin
-                ? ""
-                : " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is."});
-    if (hooks) hooks->fail_changed(message);
-    throw VersionError(message);
-}
-
-XGRAD_FUNCTION AnyTensor SavedTensorHandle::unpack() const {
-    detail::NodeLock const lock(*owner_);
-    return saved_->unpack(*owner_);
-}
-
-XGRAD_FUNCTION SavedTensorHandle Node::saved(std::string const& name) {
-    std::string names;
-    for (auto const& s : saved_tensors()) {
-        if (s.name == name) return {*this, *s.tensor};
-        names += (names.empty() ? "" : ", ") + s.name;
-    }
-    detail::fail<IndexError>(this->name(), " saves no tensor called '", name, "'; it saves ",
-        names.empty() ? std::string("none") : names);
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
-/// What a Packing makes: the packed object, and what its tensor was.
-template <class = void> class PackedByHooks final : public PackedTensor {
-public:
-    PackedByHooks(std::shared_ptr<Packing const> packing, AnyTensor const& value)
-        : packing_(std::move(packing)), data_(packing_->pack(value)), dtype_(value.dtype()),
-          shape_(value.shape()) {}
-
-    AnyTensor unpacked() const override {
-        NoGradGuard const off;
-        auto const t = packing_->unpack(data_.get());
-        if (!t.defined() || t.dtype() != dtype_ || t.shape() != shape_)
-            fail<TypeError>("Output of saved tensor unpack_hook expected to be a tensor of type ",
-                name(dtype_), " and shape ", shape_, " but got ", describe(t));
-        return t;
-    }
-
-private:
-    std::shared_ptr<Packing const> packing_;
-    std::shared_ptr<void const> data_;
-    DType dtype_;
-    Shape shape_;
-};
-
-XGRAD_LAZY_BODY Owner<PackedTensor> Packing::call_pack(
-    std::shared_ptr<Packing const> self, AnyTensor const& value) {
-    NoGradGuard const off;
-    auto const argument = alias(value);
-    auto const version = argument.impl().array.storage->version();
-    Owner<PackedTensor> packed(new PackedByHooks<>(std::move(self), argument));
-    if (argument.impl().array.storage->version() != version)
-        fail<GraphError>(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as "
-            "input to pack hook can not be modified by in-place "
-            "operations as this can lead to unexpected side-effects. Please open an issue if "
-            "you need to perform in-place operations on the input "
-            "to a pack hook.");
-    packed->edge = gradient_edge(value);
-    return packed;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_VIEW_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_VIEW_IPP
 
@@ -22757,6 +22984,12 @@ public:
         results[0] = apply_view_map(geometry_, map_, tangents[0], name_);
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    Dependence dependence() const noexcept override {
+        bool const joins = geometry_->type->size > geometry_->base_type->size; // real and imaginary
+        return map_ == ViewMap::erase || (map_ == ViewMap::gather) != joins
+                   ? Dependence::selection
+                   : Dependence::transposed;
+    }
     std::string name() const override { return backward_name(name_); }
 
 private:
@@ -22797,6 +23030,10 @@ public:
         add_to(results[0], apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices"));
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    Dependence dependence() const noexcept override {
+        return geometry_->type->size < geometry_->base_type->size ? Dependence::transposed
+                                                                  : Dependence::selection;
+    }
     std::string name() const override { return "CopySlices"; }
 
 private:
@@ -22892,7 +23129,7 @@ XGRAD_LAZY_BODY void mark_view(AnyTensor const& t, AnyTensor const& of, bool one
 #define XGRAD_SINGLE_XGRAD_IMPL_CORE_ARRAY_IPP
 
 // ======== xgrad/impl/core/array.ipp
-// Bodies of array.hpp.
+// Bodies of array.hpp, memory.hpp and ref.hpp.
 
 namespace xgrad::detail {
 
@@ -23057,14 +23294,67 @@ XGRAD_FUNCTION bool overlaps_itself(AnyArray const& a) {
     return false;
 }
 
+XGRAD_FUNCTION void* system_allocate(std::size_t bytes) {
+    return bytes <= small_block ? ::operator new(bytes)
+                                : ::operator new(bytes, std::align_val_t{block_alignment});
+}
+
+XGRAD_FUNCTION void system_deallocate(void* p, std::size_t bytes) noexcept {
+    if (bytes <= small_block) ::operator delete(p);
+    else ::operator delete(p, std::align_val_t{block_alignment});
+}
+
+XGRAD_FUNCTION void BlockCache::clear() noexcept {
+    for (std::size_t i = 0; i < classes; ++i)
+        while (Link* const block = free_[i]) {
+            free_[i] = block->next;
+            system_deallocate(block, SizeClass::bytes_of(i));
+        }
+    held_ = 0;
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void deallocate_unkept(void* p, SizeClass c) noexcept {
+    if (auto* const cache = block_cache ? nullptr : make_block_cache(); cache && cache->give(p, c))
+        return;
+    system_deallocate(p, c.bytes);
+}
+
+XGRAD_FUNCTION bool RefCount::increment_if_owned() noexcept {
+    auto count = count_.load(std::memory_order_relaxed);
+    while (count != 0)
+        if (count_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel)) return true;
+    return false;
+}
+
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION void empty_cache() noexcept {
+    if (auto* const cache = detail::this_thread_cache()) cache->clear();
+}
+
+XGRAD_FUNCTION void set_cache_limit(std::size_t bytes) noexcept {
+    if (auto* const cache = detail::this_thread_cache()) {
+        cache->limit = bytes;
+        if (cache->held() > bytes) cache->clear();
+    }
+}
+
+XGRAD_FUNCTION std::size_t cached_bytes() noexcept {
+    auto const* const cache = detail::this_thread_cache();
+    return cache ? cache->held() : 0;
+}
+
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_ARRAY_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_CALL_STACK_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_CORE_CALL_STACK_IPP
 
 // ======== xgrad/impl/core/call_stack.ipp
-// Bodies of call_stack.hpp. They use <execinfo.h> of glibc and addr2line, where these are.
+// Bodies of source_location.hpp. They use <execinfo.h> of glibc and addr2line, where these are.
 
+#include <cstdio>
 #include <cstdlib>
 #if __has_include(<execinfo.h>) && __has_include(<link.h>)
 #    define XGRAD_CALL_STACK 1
@@ -23256,61 +23546,6 @@ XGRAD_LAZY_BODY std::vector<std::string> call_stack_texts(
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_CALL_STACK_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_MEMORY_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_CORE_MEMORY_IPP
-
-// ======== xgrad/impl/core/memory.ipp
-// Bodies of memory.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void* system_allocate(std::size_t bytes) {
-    return bytes <= small_block ? ::operator new(bytes)
-                                : ::operator new(bytes, std::align_val_t{block_alignment});
-}
-
-XGRAD_FUNCTION void system_deallocate(void* p, std::size_t bytes) noexcept {
-    if (bytes <= small_block) ::operator delete(p);
-    else ::operator delete(p, std::align_val_t{block_alignment});
-}
-
-XGRAD_FUNCTION void BlockCache::clear() noexcept {
-    for (std::size_t i = 0; i < classes; ++i)
-        while (Link* const block = free_[i]) {
-            free_[i] = block->next;
-            system_deallocate(block, SizeClass::bytes_of(i));
-        }
-    held_ = 0;
-}
-
-XGRAD_NOINLINE XGRAD_FUNCTION void deallocate_unkept(void* p, SizeClass c) noexcept {
-    if (auto* const cache = block_cache ? nullptr : make_block_cache(); cache && cache->give(p, c))
-        return;
-    system_deallocate(p, c.bytes);
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_FUNCTION void empty_cache() noexcept {
-    if (auto* const cache = detail::this_thread_cache()) cache->clear();
-}
-
-XGRAD_FUNCTION void set_cache_limit(std::size_t bytes) noexcept {
-    if (auto* const cache = detail::this_thread_cache()) {
-        cache->limit = bytes;
-        if (cache->held() > bytes) cache->clear();
-    }
-}
-
-XGRAD_FUNCTION std::size_t cached_bytes() noexcept {
-    auto const* const cache = detail::this_thread_cache();
-    return cache ? cache->held() : 0;
-}
-
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_MEMORY_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
 
@@ -23464,23 +23699,6 @@ XGRAD_LAZY_BODY void run_on_pool(IndexedJob const& job, Wake wake) {
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_REF_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_CORE_REF_IPP
-
-// ======== xgrad/impl/core/ref.ipp
-// Bodies of ref.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION bool RefCount::increment_if_owned() noexcept {
-    auto count = count_.load(std::memory_order_relaxed);
-    while (count != 0)
-        if (count_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel)) return true;
-    return false;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_REF_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_SHAPE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_CORE_SHAPE_IPP
 
@@ -23882,6 +24100,8 @@ XGRAD_FUNCTION void copy_transposed(std::size_t element, std::byte* to, std::ptr
 // ======== xgrad/impl/core/error.ipp
 // Bodies of error.hpp, choice.hpp and warning.hpp.
 
+#include <cstdio>
+
 namespace xgrad::detail {
 
 [[gnu::cold]] inline void append_number(std::string& message, char const* format, auto n) {
@@ -23961,8 +24181,18 @@ XGRAD_FUNCTION std::size_t choice_named(std::string_view names, std::string_view
     fail(option, ": there is no '", name, "', only ", all);
 }
 
+struct Warnings {
+    std::mutex mutex;
+    WarningHandler handler;
+    std::vector<std::string> printed;
+};
+inline Warnings& all_warnings() {
+    static Warnings all;
+    return all;
+}
+
 XGRAD_FUNCTION void warn_of(std::string text) {
-    auto& warnings = Warnings::all();
+    auto& warnings = all_warnings();
     std::unique_lock lock(warnings.mutex);
     if (auto const handler = warnings.handler) {
         lock.unlock();
@@ -23979,7 +24209,7 @@ XGRAD_FUNCTION void warn_of(std::string text) {
 namespace xgrad {
 
 XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
-    auto& warnings = detail::Warnings::all();
+    auto& warnings = detail::all_warnings();
     std::lock_guard const lock(warnings.mutex);
     return std::exchange(warnings.handler, std::move(handler));
 }
@@ -24196,14 +24426,6 @@ XGRAD_FUNCTION std::string expression_text(Vertex const*& v, std::size_t& tensor
 // recorded as usual, but what they save is only counted. The first saved tensor that a pass asks
 // for evaluates the function again, whose Nodes then save in the same order.
 
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_RECORDED_GRAPH_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_RECORDED_GRAPH_IPP
-
-// ======== xgrad/impl/functional/recorded_graph.ipp
-// RecordedGraph: what a call of a function under checkpoint() has recorded, to compare it with what
-// another call records.
-// Read next: checkpoint.ipp.
-
 #ifndef XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
 #define XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
 
@@ -24294,6 +24516,33 @@ private:
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+
+// ======== xgrad/tensor/generator.hpp
+// The random generator of a thread. Only bodies include <random>.
+
+#include <random>
+
+namespace xgrad::detail {
+
+template <class Generator = std::mt19937_64> Generator& generator();
+
+/// Takes the generator along, in programs that use it.
+template <class Generator>
+inline ThreadState const generator_state([]() -> void* { return &generator<Generator>(); },
+    [](void* a, void* b) { std::swap(*static_cast<Generator*>(a), *static_cast<Generator*>(b)); });
+
+/// A variable of the function: g++ for MinGW defines the initialisation of an inline thread_local
+/// variable in every file, and the program does not link.
+template <class Generator> Generator& generator() {
+    static_cast<void>(&generator_state<Generator>);
+    static thread_local Generator one{5489};
+    return one;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
 
 namespace xgrad::detail {
 
@@ -24431,87 +24680,53 @@ XGRAD_LAZY_BODY void RecordedGraph::fail_other(Step const* was, Node const* is) 
         must_be_the_same);
 }
 
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_RECORDED_GRAPH_IPP
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
-
-// ======== xgrad/tensor/generator.hpp
-// The random generator of a thread. Only bodies include <random>.
-
-#include <random>
-
-namespace xgrad::detail {
-
-template <class Generator = std::mt19937_64> Generator& generator();
-
-/// Takes the generator along, in programs that use it.
-template <class Generator>
-inline ThreadState const generator_state([]() -> void* { return &generator<Generator>(); },
-    [](void* a, void* b) { std::swap(*static_cast<Generator*>(a), *static_cast<Generator*>(b)); });
-
-/// A variable of the function: g++ for MinGW defines the initialisation of an inline thread_local
-/// variable in every file, and the program does not link.
-template <class Generator> Generator& generator() {
-    static_cast<void>(&generator_state<Generator>);
-    static thread_local Generator one{5489};
-    return one;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
-
-namespace xgrad::detail {
-
-class CheckpointedCall;
-
-/// What a Node under checkpoint() stores instead of a tensor: the index of the saved tensor. It
-/// holds the tensor itself only while the function is evaluated again.
-struct CheckpointSlot {
-    // null in the second evaluation: then the slot holds its tensor
-    std::shared_ptr<CheckpointedCall const> call;
-    std::size_t index = 0;
-    // which Node saved it: all that a Node saves is packed before the next one is recorded
-    std::uint64_t node = 0;
-    DType dtype;
-    Shape shape;
-    // null for a tensor that belongs to an input, whose version is checked there
-    Storage const* memory;
-    std::uint32_t version;
-    AnyTensor value;
-
-    /// The tensor that was saved.
-    XGRAD_LAZY AnyTensor checked(AnyTensor const& t) const;
-};
-
 /// One call of a function under checkpoint(): all that is needed to call it again, and a list of
-/// what it saved the first time.
-class CheckpointedCall : public std::enable_shared_from_this<CheckpointedCall> {
+/// what it saved the first time. It is a template so that only programs that call checkpoint()
+/// instantiate it.
+template <class = void>
+class CheckpointedCall : public std::enable_shared_from_this<CheckpointedCall<>> {
 public:
     using Function = std::function<Tensors(Tensors const&)>;
 
     /// Inputs are saved as any Node saves tensors: by the hooks on saved tensors that are active,
     /// also by those of an outer checkpoint().
-    XGRAD_LAZY explicit CheckpointedCall(Tensors const& inputs);
+    explicit CheckpointedCall(Tensors const& inputs);
 
     /// The first call.
-    XGRAD_LAZY Tensors run(Function f);
+    Tensors run(Function f);
 
 private:
+    /// What a Node under checkpoint() stores instead of a tensor: the index of the saved tensor. It
+    /// holds the tensor itself only while the function is evaluated again.
+    struct Slot {
+        // null in the second evaluation: then the slot holds its tensor
+        std::shared_ptr<CheckpointedCall const> call;
+        std::size_t index = 0;
+        // which Node saved it: all that a Node saves is packed before the next one is recorded
+        std::uint64_t node = 0;
+        DType dtype;
+        Shape shape;
+        // null for a tensor that belongs to an input, whose version is checked there
+        Storage const* memory;
+        std::uint32_t version;
+        AnyTensor value;
+
+        /// The tensor that was saved.
+        AnyTensor checked(AnyTensor const& t) const;
+    };
     /// What a pass has computed again and not used yet, and what the current Node uses, which may
     /// ask for it more than once.
     struct Recomputed {
-        std::vector<std::shared_ptr<CheckpointSlot>> slots;
-        std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
+        std::vector<std::shared_ptr<Slot>> slots;
+        std::vector<std::shared_ptr<Slot>> in_use = {};
 
-        XGRAD_LAZY std::shared_ptr<CheckpointSlot> take(std::size_t index);
+        std::shared_ptr<Slot> take(std::size_t index);
     };
 
     /// In its scope tensors are packed by `pack` instead of the hooks of the program.
     class PackingScope {
     public:
-        XGRAD_LAZY explicit PackingScope(
-            std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
+        explicit PackingScope(std::function<std::shared_ptr<Slot>(AnyTensor const&)> pack)
             : packing_(std::make_shared<Packing const>(
                   std::move(pack), [](void const* packed) { return unpack(packed); })),
               scope_(default_packing, &packing_) {}
@@ -24521,18 +24736,18 @@ private:
         ScopedValue<std::shared_ptr<Packing const> const*> scope_;
     };
 
-    XGRAD_LAZY std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
+    std::shared_ptr<Slot> slot_of(AnyTensor const& t) const;
 
-    XGRAD_LAZY static AnyTensor unpack(void const* packed);
+    static AnyTensor unpack(void const* packed);
 
     /// Saved tensor `index`, from what the running pass has computed again. A tensor is released
     /// when the next Node asks for its own saved tensors, so that a pass holds no more than it
     /// needs.
-    XGRAD_LAZY AnyTensor recomputed(std::size_t index) const;
+    AnyTensor recomputed(std::size_t index) const;
 
-    XGRAD_LAZY std::shared_ptr<Recomputed> run_again() const;
+    std::shared_ptr<Recomputed> run_again() const;
 
-    XGRAD_LAZY static void compare(CheckpointSlot const& first, CheckpointSlot const& now);
+    static void compare(Slot const& first, Slot const& now);
 
     Identity identity_;
     Tensors arguments_; // for the first evaluation
@@ -24543,11 +24758,11 @@ private:
     std::vector<Storage const*> memory_;
     Ref<Node> node_; // for which the inputs were saved
     Function function_;
-    std::vector<std::weak_ptr<CheckpointSlot>> slots_;
+    std::vector<std::weak_ptr<Slot>> slots_;
     std::optional<RecordedGraph> graph_;
 };
 
-XGRAD_LAZY_BODY AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
+template <class X> AnyTensor CheckpointedCall<X>::Slot::checked(AnyTensor const& t) const {
     if (t.impl().array.storage->version() != version)
         fail<VersionError>("one of the variables needed for gradient computation has been "
                            "modified by an inplace operation: ",
@@ -24556,7 +24771,8 @@ XGRAD_LAZY_BODY AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
     return t;
 }
 
-XGRAD_LAZY_BODY CheckpointedCall::CheckpointedCall(Tensors const& inputs)
+template <class X>
+CheckpointedCall<X>::CheckpointedCall(Tensors const& inputs)
     : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
       generator_(generator()) {
     for (auto const& t : inputs) {
@@ -24569,7 +24785,7 @@ XGRAD_LAZY_BODY CheckpointedCall::CheckpointedCall(Tensors const& inputs)
     if (!node_) node_ = Ref<Node>(new AliasNode("Checkpoint", {}));
 }
 
-XGRAD_LAZY_BODY Tensors CheckpointedCall::run(Function f) {
+template <class X> Tensors CheckpointedCall<X>::run(Function f) {
     function_ = std::move(f);
     PackingScope const scope([this](AnyTensor const& t) {
         auto slot = slot_of(t);
@@ -24593,8 +24809,8 @@ XGRAD_LAZY_BODY Tensors CheckpointedCall::run(Function f) {
     return results;
 }
 
-XGRAD_LAZY_BODY std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::take(
-    std::size_t index) {
+template <class X>
+auto CheckpointedCall<X>::Recomputed::take(std::size_t index) -> std::shared_ptr<Slot> {
     for (auto const& slot : in_use)
         if (slot->index == index) return slot;
     auto slot = std::move(slots[index]);
@@ -24604,20 +24820,20 @@ XGRAD_LAZY_BODY std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::ta
     return slot;
 }
 
-XGRAD_LAZY_BODY std::shared_ptr<CheckpointSlot> CheckpointedCall::slot_of(
-    AnyTensor const& t) const {
+template <class X>
+auto CheckpointedCall<X>::slot_of(AnyTensor const& t) const -> std::shared_ptr<Slot> {
     auto const* const memory = t.impl().array.storage.get();
-    bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
-    return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(),
-        t.shape(), is_input ? nullptr : memory, memory->version(), t});
+    bool const is_input = std::find(memory_.begin(), memory_.end(), memory) != memory_.end();
+    return std::make_shared<Slot>(Slot{{}, 0, next_sequence, t.dtype(), t.shape(),
+        is_input ? nullptr : memory, memory->version(), t});
 }
 
-XGRAD_LAZY_BODY AnyTensor CheckpointedCall::unpack(void const* packed) {
-    auto const& slot = *static_cast<CheckpointSlot const*>(packed);
+template <class X> AnyTensor CheckpointedCall<X>::unpack(void const* packed) {
+    auto const& slot = *static_cast<Slot const*>(packed);
     return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
 }
 
-XGRAD_LAZY_BODY AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
+template <class X> AnyTensor CheckpointedCall<X>::recomputed(std::size_t index) const {
     bool const in_pass = current_pass || forward_data;
     std::shared_ptr<Recomputed> all;
     if (in_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
@@ -24630,14 +24846,14 @@ XGRAD_LAZY_BODY AnyTensor CheckpointedCall::recomputed(std::size_t index) const 
     return slot->checked(slot->value);
 }
 
-XGRAD_LAZY_BODY auto CheckpointedCall::run_again() const -> std::shared_ptr<Recomputed> {
+template <class X> auto CheckpointedCall<X>::run_again() const -> std::shared_ptr<Recomputed> {
     Tensors arguments;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
         arguments.push_back(alias(inputs_[i].unpack(*node_)));
         arguments.back().impl().requires_grad = requires_grad_[i];
     }
-    auto const all = std::make_shared<Recomputed>(
-        Recomputed{std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
+    auto const all =
+        std::make_shared<Recomputed>(Recomputed{std::vector<std::shared_ptr<Slot>>(slots_.size())});
     std::size_t count = 0;
     Tensors results;
     auto const before = next_sequence;
@@ -24672,8 +24888,7 @@ XGRAD_LAZY_BODY auto CheckpointedCall::run_again() const -> std::shared_ptr<Reco
     return all;
 }
 
-XGRAD_LAZY_BODY void CheckpointedCall::compare(
-    CheckpointSlot const& first, CheckpointSlot const& now) {
+template <class X> void CheckpointedCall<X>::compare(Slot const& first, Slot const& now) {
     if (first.dtype != now.dtype || first.shape != now.shape)
         fail<GraphError>("checkpoint: Recomputed values have different metadata than during "
                          "the forward pass: saved tensor ",
@@ -24689,7 +24904,7 @@ XGRAD_LAZY_BODY void CheckpointedCall::compare(
 
 XGRAD_LAZY_BODY Tensors checkpointed(
     std::function<Tensors(Tensors const&)> f, Tensors const& inputs) {
-    return std::make_shared<CheckpointedCall>(inputs)->run(std::move(f));
+    return std::make_shared<CheckpointedCall<>>(inputs)->run(std::move(f));
 }
 
 } // namespace xgrad::detail
@@ -24698,9 +24913,404 @@ XGRAD_LAZY_BODY Tensors checkpointed(
 #define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
 
 // ======== xgrad/impl/functional/evaluation.ipp
-// Bodies of evaluation.hpp and forward_pass.hpp.
+// Bodies of evaluation.hpp, forward_pass.hpp and graph_dependence.hpp.
 
 #include <unordered_map>
+
+#ifndef XGRAD_SINGLE_XGRAD_FUNCTIONAL_GRAPH_DEPENDENCE_HPP
+#define XGRAD_SINGLE_XGRAD_FUNCTIONAL_GRAPH_DEPENDENCE_HPP
+
+// ======== xgrad/functional/graph_dependence.hpp
+// Dependence along a recorded graph, without values: which Nodes depend on the inputs, which
+// elements a Node moves to which, and whether rows stay apart.
+
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_GRADIENT_NODE_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_GRADIENT_NODE_HPP
+
+// ======== xgrad/tensor/fused_gradient_node.hpp
+// FusedGradientNode: the recorded backward pass of a FusedNode, as one Node. Its own backward pass
+// is one pass over dual numbers. Where that pass is recorded too, for third derivatives, it is
+// replayed operation by operation (traced.hpp).
+// LocalJacobian: the derivatives of each element by its operands, for several directions, which the
+// leading axis of a batch counts. One backward pass computes them, and each direction then costs a
+// product for each operand (preaccumulation; benchmark: statistics, rows "jacobian").
+
+namespace xgrad::detail {
+
+class LocalJacobian {
+public:
+    /// With respect to `operands`; of those that are one tensor it has all or none. Reads the saved
+    /// values. Or it writes the derivatives, of the real part, into an array of each operand.
+    XGRAD_LAZY LocalJacobian(
+        FusedNode const& node, OperandMask operands, AnyArray const* into = nullptr);
+
+    /// The tangents of the result for tangents of the edges.
+    XGRAD_LAZY AnyTensor push(std::span<AnyTensor const> tangents) const;
+    /// Adds to the gradients of the edges those for gradients of the result.
+    XGRAD_LAZY void pull(AnyTensor const& gradients, std::span<AnyTensor> results) const;
+
+private:
+    /// The gradients of the real, or of the imaginary parts of the result.
+    XGRAD_LAZY void compute(bool imaginary);
+    /// The product of the derivatives by operand k with a batch: of tangents of the operand, or of
+    /// gradients of the result. It is written, or summed, to arrays of this shape.
+    XGRAD_LAZY AnyTensor multiply(
+        bool pushes, std::size_t k, AnyArray const& by, Shape const& shape) const;
+
+    FusedNode const& node_;
+    KernelTable const& kernels_;
+    GradientTargets targets_;
+    bool is_complex_;                    // the result
+    CachedVector<AnyArray> derivatives_; // by each operand, of the real and the imaginary parts; of
+                                         // a sum, times its factor
+};
+
+/// The number of directions in a batch of tangents of the edges of a Node, or 0 where they are
+/// tangents of one direction.
+XGRAD_LAZY std::size_t directions_of(FusedNode const& node, std::span<AnyTensor const> tangents);
+/// An array with a leading axis as a loop over batches of `dims` further axes takes it.
+XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
+
+/// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
+/// values; the result is undefined where it was not saved.
+XGRAD_LAZY [[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
+    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
+    std::span<AnyTensor> results);
+
+/// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
+/// depend, and grad_output. It is a template so that only programs that record a backward pass
+/// instantiate it.
+template <class = void> class FusedGradientNode final : public Node {
+public:
+    FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
+        : keep_(&of), of_(of), saved_(operand_count() + 2), gradient_shape_(gradient.shape()) {
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (of.is_read(k)) saved_operands_ |= OperandMask{1} << of.first_of(k);
+        edges_.reserve(of.next_edges().size() + 1);
+        for (std::size_t k = 0; k < operand_count(); ++k) {
+            bool const is_target = of.makes_gradient(k);
+            if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result()))
+                continue;
+            edges_.push_back(of.next_edges()[of.edge_of(k)]);
+            differentiable_ |= OperandMask{1} << k;
+        }
+        if (Edge edge = gradient_edge(gradient)) {
+            edges_.push_back(std::move(edge));
+            has_gradient_edge_ = true;
+        }
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
+        if (edges_.empty()) return;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_operand(k));
+        if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
+        if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
+    }
+
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        if (!any_defined(gradients)) return;
+        if (!recording() || !would_record(gradients)) apply_fused(gradients, results);
+        else if (of_.table().traced) apply_recorded(gradients, results);
+        else apply_undifferentiable(gradients, results);
+    }
+
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        ForwardMode::of(*this).push_gradient(*this, tangents, results);
+    }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::fused_gradient; }
+    /// The Node whose backward pass this is.
+    FusedNode const& of() const noexcept { return of_; }
+    [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
+    [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
+    void release_saved() noexcept override {
+        for (auto& s : saved_) s.release();
+    }
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
+        if (of_.saves_result()) all.push_back({"result", &saved_result()});
+        if (differentiable_) all.push_back({"gradient", &saved_gradient()});
+        return all;
+    }
+
+    /// Tangents of the gradients: those due to tangents of the operands (the Hessian is symmetric,
+    /// so this is a backward pass), plus the gradients of the tangent of grad_output.
+    [[gnu::cold]] void push_tangents(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+        if (recording()) {
+            std::vector<AnyTensor> zeros(results.size());
+            for (std::size_t k = 0; k < operand_count(); ++k)
+                if (of_.makes_gradient(k))
+                    zeros[of_.edge_of(k)] =
+                        of_.table().operand_types[k]->filled(of_.operand_shape(k), 0);
+            return push_by_transposing(*this, std::move(zeros), tangents, results);
+        }
+        std::size_t directions = 0;
+        if (has_gradient_edge_ && tangents.back().defined()) {
+            auto gradient = tangents.back();
+            NodeLock const lock(of_);
+            if (gradient.dim() == gradient_shape_.size()) of_.apply_unrecorded(gradient, results);
+            else {
+                directions = gradient.shape()[0];
+                of_.local_jacobian(of_.wanted()).pull(gradient, results);
+            }
+        }
+        if (!any_defined(tangents.first(tangents.size() - has_gradient_edge_))) return;
+        std::vector<AnyTensor> of_operands(of_.next_edges().size());
+        std::vector<AnyTensor> found(operand_count());
+        for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
+            if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
+        if (!directions) directions = directions_of(of_, of_operands);
+        run_on_duals(of_operands, directions, found, nullptr);
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], std::move(found[k]));
+    }
+
+private:
+    std::size_t operand_count() const noexcept { return of_.table().kernels.operand_count; }
+    SavedTensor& saved_result() noexcept { return saved_[operand_count()]; }
+    SavedTensor& saved_gradient() noexcept { return saved_[operand_count() + 1]; }
+    bool is_saved(std::size_t i) const noexcept {
+        return i < operand_count()    ? saved_operands_ >> i & 1
+               : i == operand_count() ? of_.saves_result()
+                                      : differentiable_ != 0;
+    }
+
+    bool would_record(std::span<AnyTensor const> gradients) const {
+        bool would = differentiable_ != 0;
+        for (auto const& g : gradients) would |= g.defined() && g.requires_grad();
+        return would;
+    }
+    static bool any_defined(std::span<AnyTensor const> all) {
+        return std::any_of(all.begin(), all.end(), [](auto const& t) { return t.defined(); });
+    }
+
+    UnpackGuard open_saved() {
+        return {{saved_.data(), saved_.size()}, *this, [&](std::size_t i) { return is_saved(i); }};
+    }
+
+    /// One pass over dual numbers, for tangents of the edges of the first Node, or for a batch of
+    /// so many: the tangents of the gradients of its operands, and, where asked, that of its
+    /// result.
+    void run_on_duals(std::span<AnyTensor const> tangents, std::size_t directions,
+        std::span<AnyTensor> gradients, AnyTensor* tangent) {
+        auto const guard = open_saved();
+        auto const of_each = [&](Shape const& one) {
+            return directions ? batch_shape(directions, one) : one;
+        };
+        Shape const space = of_each(of_.space());
+        KernelCall call(
+            of_.table().kernels, of_.expression_object(), Pass::tangent, space, numel(space));
+        KernelLayout const layout = call.layout;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (of_.is_read(k)) call.bind(k, saved_[of_.first_of(k)].array());
+            else call.bind_zeros(k);
+        if (of_.saves_result()) call.bind(layout.saved_result(), saved_result().array());
+        CachedVector<AnyArray> aligned;
+        of_.bind_tangents(call, tangents, aligned);
+        GradientTargets const targets = of_.gradients().only(dependent_operands());
+        call.differentiate(targets);
+        AnyArray grad_output;
+        if (targets.wanted) {
+            auto const gradient = saved_gradient().unpack(*this);
+            auto const* const sum = of_.sum();
+            grad_output = sum ? sum->spread(gradient, of_.space()) : gradient.impl().array;
+            call.bind(layout.grad_output(), grad_output);
+        }
+        for (std::size_t k = 0; k < operand_count(); ++k) {
+            if (!targets.makes_gradient(k)) continue;
+            gradients[k] = AnyTensor(
+                TensorImpl::make(*of_.table().operand_types[k], of_each(of_.operand_shape(k))));
+            auto& to = gradients[k].impl().array;
+            if (directions) to = aligned_batch(std::move(to), of_.space().size());
+            call.bind(layout.gradients() + k, to);
+        }
+        if (tangent) *tangent = of_.run_for_tangent(call);
+        else call.run();
+        for (std::size_t k = 0; directions && k < operand_count(); ++k)
+            if (gradients[k].defined())
+                gradients[k].impl().array.reshape(of_each(of_.operand_shape(k)));
+    }
+
+    /// Operands whose gradients (this Node's outputs) depend on its inputs.
+    OperandMask dependent_operands() const {
+        OperandMask all = 0;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1)
+                all |= OperandMask{1} << k;
+        return all;
+    }
+
+    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+        std::vector<AnyTensor> found(operand_count());
+        run_on_duals(tangents, 0, found, has_gradient_edge_ ? &results.back() : nullptr);
+        std::size_t edge = 0;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (differentiable_ >> k & 1) results[edge++] = std::move(found[k]);
+    }
+
+    /// Without XGRAD_HIGHER_ORDER: the values, as results whose derivatives are an error.
+    [[gnu::cold]] void apply_undifferentiable(
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results) {
+        {
+            NoGradGuard const off;
+            apply_fused(gradients, results);
+        }
+        auto const of = of_.name();
+        set_error(of.substr(0, of.rfind("Backward")) +
+                      ": its derivatives of third order, and gradients of forward mode, need "
+                      "<xgrad/higher_order.hpp>, included before any other header of xgrad",
+            edges_, gradients, results);
+    }
+
+    /// Recorded: replays the first backward pass on inputs of a local graph, and differentiates
+    /// that.
+    [[gnu::cold]] void apply_recorded(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+        auto const& table = of_.table();
+        auto const guard = open_saved();
+        std::size_t const n = operand_count();
+        LocalGraph graph;
+        std::vector<AnyTensor> operands(n);
+        for (std::size_t k = 0, edge = 0; k < n; ++k) {
+            std::size_t const first = of_.first_of(k), target = of_.target_of(k);
+            bool const is_wanted = of_.wanted() >> k & 1;
+            if (is_wanted && target != k) {
+                operands[k] = operands[target];
+                continue;
+            }
+            if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
+            else operands[k] = shape_only(*table.operand_types[k], of_.operand_shape(k));
+            if (is_wanted)
+                operands[k] =
+                    graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
+        }
+        AnyTensor gradient = differentiable_ ? saved_gradient().unpack(*this)
+                                             : table.result_type.filled(gradient_shape_, 0);
+        if (has_gradient_edge_) gradient = graph.input(gradient, edges_.back());
+        AnyTensor result;
+        if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
+        std::vector<AnyTensor> gradients(of_.next_edges().size());
+        traced_pass(*table.traced, of_, operands.data(), result, gradient, gradients);
+        auto const found = graph.gradients(gradients, tangents);
+        // gradients of operands that the first pass does not read are undefined and have no edge
+        std::size_t input = 0, edge = 0;
+        for (std::size_t k = 0; k < n; ++k)
+            if (of_.makes_gradient(k)) {
+                if (differentiable_ >> k & 1) results[edge++] = found[input];
+                ++input;
+            }
+        if (has_gradient_edge_) results[edge] = found[input];
+    }
+
+    /// The saved result, as a function of `operands`.
+    [[gnu::cold]] AnyTensor result_of(
+        std::span<AnyTensor const> operands, AnyTensor const& value) const {
+        AnyTensor const* pointers[64];
+        for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
+        AnyTensor result = alias(value);
+        BoundOperands const in(of_.table(), of_.expression_object(), pointers, true);
+        result.impl().grad_fn =
+            FusedNode::make(of_.expression_object(), pointers, in, nullptr, result);
+        return result;
+    }
+
+    Ref<Node> keep_;
+    FusedNode& of_;
+    CachedVector<SavedTensor> saved_; // of the operands, the result and grad_output
+    CachedVector<Edge> edges_;
+    Shape gradient_shape_;
+    OperandMask saved_operands_ = 0;
+    OperandMask differentiable_ = 0; // operands with an edge
+    bool has_gradient_edge_ = false;
+};
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_GRADIENT_NODE_HPP
+
+namespace xgrad::detail {
+
+/// The Nodes of a graph that depend on the inputs, in the order of recording.
+XGRAD_LAZY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outputs);
+
+/// An output of a Node that depends on the inputs.
+struct DependentOutput {
+    TypeInfo const* type = nullptr; // null where it does not
+    Shape shape = {};
+};
+/// Of each edge of a Node; null where there is none.
+using DependentInputs = std::vector<DependentOutput const*>;
+
+/// The outputs of Nodes that were visited: each a DependentOutput, or more.
+template <class Output> struct VisitedOutputs {
+    std::unordered_map<Node const*, std::vector<Output>> of;
+
+    void add_input(AnyTensor const& x, Output output) {
+        Edge const edge = gradient_edge(x);
+        auto& outputs = of[edge.function.get()];
+        if (outputs.size() <= edge.input_nr) outputs.resize(edge.input_nr + 1);
+        outputs[edge.input_nr] = std::move(output);
+    }
+    /// Null where an edge leads to none that depends on the inputs.
+    Output const* find(Edge const& edge) const {
+        auto const it = edge ? of.find(edge.function.get()) : of.end();
+        if (it == of.end() || edge.input_nr >= it->second.size()) return nullptr;
+        return it->second[edge.input_nr].type ? &it->second[edge.input_nr] : nullptr;
+    }
+    std::vector<Output const*> inputs_of(Node const& node) const {
+        std::vector<Output const*> all;
+        for (auto const& edge : node.next_edges()) all.push_back(find(edge));
+        return all;
+    }
+};
+
+/// A tensor of numbers: number(i) in element i, in both parts of a complex one.
+template <class Number>
+AnyTensor numbered(TypeInfo const& type, Shape const& shape, Number const& number) {
+    AnyTensor t = type.filled(shape, 0);
+    with_reals(t, [&]<class P>(P* at, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) at[i] = static_cast<P>(number(i * t.numel() / n));
+    });
+    return t;
+}
+/// The numbers in a tensor to which numbered() ones were moved, or 0; none in an undefined one.
+XGRAD_LAZY std::vector<double> numbers_in(AnyTensor const& t);
+/// Tangents of the outputs for numbered() ones of the inputs, whose elements i counts.
+template <class Number>
+Tensors push_numbers(Node& node, DependentInputs const& from, Number const& number) {
+    Tensors tangents(from.size()), results(node.num_outputs());
+    for (std::size_t e = 0, first = 0; e < from.size(); ++e) {
+        if (!from[e]) continue;
+        tangents[e] = numbered(
+            *from[e]->type, from[e]->shape, [&](std::size_t i) { return number(first + i); });
+        first += tangents[e].numel();
+    }
+    node.pushforward(tangents, results);
+    return results;
+}
+
+/// The shape of the result or grad_output, as it is broadcast to the index space.
+XGRAD_LAZY Shape result_shape(FusedNode const& node, bool keep);
+/// Calls f(edge, operand) for the edges to operands. Returns that to grad_output, if it exists.
+template <class F> std::size_t each_operand(FusedGradientNode<> const& node, F const& f) {
+    FusedNode const& of = node.of();
+    auto const edges = node.next_edges();
+    std::size_t edge = 0;
+    for (std::size_t k = 0; k < of.operand_count() && edge < edges.size(); ++k)
+        if (of.makes_gradient(k))
+            if (auto const& to = of.next_edges()[of.edge_of(k)];
+                to.function == edges[edge].function && to.input_nr == edges[edge].input_nr)
+                f(edge++, k);
+    return edge;
+}
+
+/// The name of the first Node after which rows of an output may depend on other rows of the inputs;
+/// empty where there is none. All inputs and outputs have so many rows, two or more.
+XGRAD_LAZY std::string find_joined_rows(TensorSpan inputs, TensorSpan outputs, std::size_t rows);
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_FUNCTIONAL_GRAPH_DEPENDENCE_HPP
 
 namespace xgrad::detail {
 
@@ -24732,7 +25342,8 @@ XGRAD_LAZY_BODY void become_inputs(
     for (auto& t : x)
         if (t.is_inference()) t = t.impl().type->copy(alias(t));
         else if (!create_graph) t = alias(t);
-    if (create_graph) std::ranges::move(recorded_aliases("Alias", x), x.begin());
+    auto aliases = create_graph ? recorded_aliases("Alias", x) : Tensors();
+    std::move(aliases.begin(), aliases.end(), x.begin());
     for (auto const& t : x)
         if (!t.impl().grad_fn) t.impl().requires_grad = true;
 }
@@ -24828,7 +25439,7 @@ XGRAD_LAZY_BODY void ForwardPass::run(
     ScopedValue<PassData*> const scope(forward_data, &data);
     for (auto& notes : notes_) {
         notes.waiting = notes.users;
-        std::ranges::fill(notes.all(), AnyTensor());
+        for (auto& t : notes.all()) t = {};
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
         auto& notes = notes_[lookup(*inputs_[i].function)];
@@ -24894,7 +25505,7 @@ XGRAD_LAZY_BODY void ForwardPass::push(Index index) {
         if (edge)
             if (auto& notes = notes_[lookup(*edge.function)];
                 --notes.waiting == 0 && !notes.is_input)
-                std::ranges::fill(notes.all(), AnyTensor());
+                for (auto& t : notes.all()) t = {};
 }
 
 XGRAD_LAZY_BODY void ForwardPass::push_each(
@@ -24903,11 +25514,142 @@ XGRAD_LAZY_BODY void ForwardPass::push_each(
     for (std::size_t direction = 0; direction < directions_; ++direction) {
         for (std::size_t k = 0; k < tangents.size(); ++k)
             if (tangents[k].defined()) one[k] = tangent_at(tangents[k], direction);
-        std::ranges::fill(made, AnyTensor());
+        for (auto& t : made) t = {};
         node.pushforward(one, made);
         for (std::size_t i = 0; i < made.size(); ++i)
             if (made[i].defined()) put_tangent(results[i], directions_, direction, made[i]);
     }
+}
+
+XGRAD_LAZY_BODY std::vector<Node*> dependent_nodes(TensorSpan inputs, TensorSpan outputs) {
+    std::unordered_map<Node const*, bool> depends;
+    for (auto const& x : inputs) depends[gradient_edge(x).function.get()] = true;
+    std::vector<Node*> order;
+    walk_graph(
+        edges_to(outputs),
+        [&](Edge const& edge) { return depends.emplace(edge.function.get(), false).second; },
+        [&](Node& node) {
+            for (auto const& edge : node.next_edges())
+                depends[&node] |= edge && depends[edge.function.get()];
+            if (depends[&node]) order.push_back(&node);
+        });
+    return order;
+}
+
+XGRAD_LAZY_BODY std::vector<double> numbers_in(AnyTensor const& t) {
+    if (!t.defined()) return {};
+    std::vector<double> all(count_reals(t));
+    read_reals(t, all.data());
+    for (std::size_t i = 0, parts = all.size() / std::max(t.numel(), std::size_t{1}); i < t.numel();
+         ++i) {
+        double const number = all[parts * i];
+        all[i] = std::abs(number != 0 ? number : all[parts * i + parts - 1]);
+    }
+    all.resize(t.numel());
+    return all;
+}
+
+XGRAD_LAZY_BODY Shape result_shape(FusedNode const& node, bool keep) {
+    auto const* const sum = node.sum();
+    return sum ? sum->reduced(node.space(), keep) : node.space();
+}
+
+/// Follows the rows of the inputs from Node to Node. Invariant: each row of an output that was
+/// found, which the first axis numbers, depends on the same row of the inputs only.
+template <class = void> class RowSearch {
+public:
+    RowSearch(TensorSpan inputs, std::size_t rows) : rows_(rows) {
+        for (auto const& x : inputs) found_.add_input(x, {x.impl().type, x.shape()});
+    }
+    /// True where all outputs of the Node that depend on the inputs keep their rows.
+    bool visit(Node& node) {
+        auto const from = found_.inputs_of(node);
+        std::vector<DependentOutput> to(node.num_outputs());
+        bool const keeps =
+            node.forward_rule() == ForwardRule::fused
+                ? visit_fused(static_cast<FusedNode const&>(node), from, to[0])
+            : node.forward_rule() == ForwardRule::fused_gradient
+                ? visit_gradient(static_cast<FusedGradientNode<> const&>(node), from, to)
+                : visit_other(node, from, to);
+        found_.of[&node] = std::move(to);
+        return keeps;
+    }
+
+private:
+    bool has_rows(Shape const& shape) const { return !shape.empty() && shape[0] == rows_; }
+    /// True for an operand whose rows are those of the index space.
+    bool fits(Shape const& shape, Shape const& space) const {
+        return shape.size() == space.size() && has_rows(shape);
+    }
+    bool visit_fused(
+        FusedNode const& node, DependentInputs const& from, DependentOutput& to) const {
+        auto const* const sum = node.sum();
+        to = {&node.table().result_type, result_shape(node, sum && sum->keeps_dims)};
+        bool keeps = has_rows(result_shape(node, true));
+        for (std::size_t k = 0; k < node.operand_count(); ++k)
+            if (node.makes_gradient(k) && from[node.edge_of(k)])
+                keeps &= fits(node.operand_shape(k), node.space());
+        return keeps;
+    }
+    bool visit_gradient(FusedGradientNode<> const& node, DependentInputs const& from,
+        std::vector<DependentOutput>& to) const {
+        FusedNode const& of = node.of();
+        bool keeps = true;
+        auto const edge = each_operand(node, [&](std::size_t e, std::size_t k) {
+            keeps &= !from[e] || fits(of.operand_shape(k), of.space());
+        });
+        if (edge < from.size() && from[edge]) keeps &= has_rows(result_shape(of, true));
+        for (std::size_t k = 0; k < of.operand_count(); ++k)
+            if (of.makes_gradient(k)) {
+                to[of.edge_of(k)] = {of.table().operand_types[k], of.operand_shape(k)};
+                keeps &= fits(of.operand_shape(k), of.space());
+            }
+        return keeps;
+    }
+    bool visit_other(
+        Node& node, DependentInputs const& from, std::vector<DependentOutput>& to) const {
+        Dependence const kind = node.dependence();
+        bool const selects = kind == Dependence::selection && rows_ < max_number;
+        if (!selects && kind != Dependence::elements && kind != Dependence::axes) return false;
+        std::vector<std::size_t> row_of; // each element of the inputs
+        for (auto const* x : from)
+            for (std::size_t i = 0, n = x ? numel(x->shape) : 0; i < n; ++i)
+                row_of.push_back(i / (n / rows_));
+        auto const results = push_numbers(node, from, [&](std::size_t i) { return row_of[i] + 1; });
+        bool keeps = true;
+        for (std::size_t o = 0; o < to.size(); ++o) {
+            if (!results[o].defined()) continue;
+            Shape const shape = results[o].shape();
+            to[o] = {results[o].impl().type, shape};
+            keeps &= has_rows(shape) && (!selects || are_rows(numbers_in(results[o])));
+            for (std::size_t e = 0; e < from.size() && keeps && !selects; ++e)
+                if (from[e])
+                    keeps = kind == Dependence::elements
+                                ? fits(from[e]->shape, shape)
+                                : node.kept_axes(e, from[e]->shape.size(), shape.size())[0] == 0;
+        }
+        return keeps;
+    }
+    bool are_rows(std::vector<double> const& numbers) const {
+        std::size_t const size = numbers.size() / rows_;
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            if (numbers[i] != 0 && numbers[i] != static_cast<double>(i / size + 1)) return false;
+        return true;
+    }
+    static constexpr std::size_t max_number = 1 << 24; // exact in float
+
+    std::size_t rows_;
+    VisitedOutputs<DependentOutput> found_;
+};
+
+XGRAD_LAZY_BODY std::string find_joined_rows(
+    TensorSpan inputs, TensorSpan outputs, std::size_t rows) {
+    NoGradGuard const off;
+    link_forward_mode();
+    RowSearch<> search(inputs, rows);
+    for (auto* const node : dependent_nodes(inputs, outputs))
+        if (!search.visit(*node)) return node->name();
+    return {};
 }
 
 } // namespace xgrad::detail
@@ -24918,243 +25660,11 @@ XGRAD_LAZY_BODY void ForwardPass::push_each(
 // ======== xgrad/impl/functional/jacobian.ipp
 // Bodies of jacobian.hpp, and what its option `rows` checks.
 
-#include <random>
-
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EXPRESSION_JACOBIAN_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EXPRESSION_JACOBIAN_IPP
 
 // ======== xgrad/impl/functional/expression_jacobian.ipp
 // ExpressionJacobian: derivatives of outputs that are expressions of elements of the inputs.
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
-
-// ======== xgrad/tensor/local_jacobian.hpp
-// LocalJacobian: the derivatives of each element of an expression by its operands, for
-// several tangents or gradients at once. One pass of the backward kernel computes them, and each
-// direction then costs one product for each operand: the expression is evaluated once for a batch
-// of directions (preaccumulation; benchmark: statistics, rows "jacobian").
-//
-// Shapes: a batch has a leading axis, which counts its directions.
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
-
-// ======== xgrad/tensor/fused_node.hpp
-// FusedNode: the Node of one elementwise expression. It computes all gradients in one pass over the
-// elements. Compiled once for all expressions: a table of function pointers (RecordTable) and the
-// OperandPlan describe the expression.
-//
-// One memory block: the object, saved tensors, edges, flattened expression, and, under a fused sum,
-// a SumOver and a gradient for each edge. The plan has the offsets.
-//
-// A full sum computes its gradients in the same pass as its value, for a grad_output of 1
-// (benchmark: rational, rows "hand, 1 pass" and "hand, 2 passes"): apply() scales them, or runs the
-// pass again. The rule has no state: every full sum of a real expression does it.
-//
-// Read next: fused_gradient_node.hpp, for a recorded pass and for forward mode.
-
-namespace xgrad::detail {
-
-class LocalJacobian;
-
-/// Opens saved tensors for a pass of their Node: those for which is_saved(index). Closes at its end
-/// what it had to unpack.
-class UnpackGuard {
-public:
-    template <class F>
-    UnpackGuard(std::span<SavedTensor> saved, Node const& owner, F is_saved) : UnpackGuard() {
-        for (std::size_t i = 0; i < saved.size(); ++i)
-            if (is_saved(i)) {
-                opened_.push_back(&saved[i]);
-                if (!saved[i].open(owner)) opened_.pop_back();
-            }
-    }
-    UnpackGuard(UnpackGuard const&) = delete;
-    UnpackGuard& operator=(UnpackGuard const&) = delete;
-    ~UnpackGuard() {
-        for (auto* const saved : opened_) saved->close();
-    }
-
-private:
-    UnpackGuard() noexcept = default;
-
-    CachedVector<SavedTensor*> opened_;
-};
-
-class alignas(16) FusedNode final : public Node {
-public:
-    /// `over` is null without a fused sum; then `result` has the values of the expression.
-    static Ref<Node> make(void const* expression, AnyTensor const* const* operands,
-        BoundOperands const& in, SumOver const* over, AnyTensor const& result);
-
-    /// True where a full sum that is recorded computes its gradients too.
-    static bool sums_at_once(BoundOperands const& in) {
-        return in.count() != 0 && !default_packing;
-    }
-    /// Computes the scaled sum; stores its gradients until backward().
-    double sum_at_once(BoundOperands const& in);
-
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    /// Computes the gradients without recording. A result may be moved from the gradient.
-    void apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results);
-    /// One pass over dual numbers. For a batch of tangents one pass of the backward kernel, and a
-    /// product for each operand and direction (local_jacobian.hpp).
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        ForwardMode::of(*this).push(*this, tangents, results);
-    }
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::fused; }
-    /// With respect to these operands.
-    XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(
-        OperandMask operands, AnyArray const* into = nullptr);
-
-    [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
-    [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
-    XGRAD_FUNCTION void release_saved() noexcept override;
-    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
-
-    // Read by second derivatives.
-    RecordTable const& table() const noexcept { return plan_.table; }
-    void const* expression_object() const noexcept { return part<std::byte>(plan_.expression_at); }
-    SumOver const* sum() const noexcept { return sum_; }
-    /// The broadcast shape of all operands.
-    Shape const& space() const noexcept { return space_; }
-    /// The number of elements of space().
-    std::size_t count() const noexcept { return count_; }
-    std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
-    Shape const& operand_shape(std::size_t k) const;
-    GradientTargets const& gradients() const noexcept { return plan_.gradients; }
-    OperandMask wanted() const noexcept { return gradients().wanted; }
-    bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
-    bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
-    bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
-    bool saves_result() const noexcept { return plan_.reads.result; }
-    std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
-    std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
-    std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
-    /// The values of operands that the gradients read, and of a saved result, during the life of a
-    /// guard. `zeros` stand for the other operands, in their shapes.
-    void bind_saved(KernelCall& call, std::byte* zeros = nullptr) const;
-    /// The tangents of operands, from those of the edges. `aligned` has what belongs to a batch.
-    XGRAD_LAZY void bind_tangents(KernelCall& call, std::span<AnyTensor const> tangents,
-        CachedVector<AnyArray>& aligned) const;
-    /// Runs a pass over dual numbers, and returns the tangent of the result.
-    XGRAD_LAZY AnyTensor run_for_tangent(KernelCall& call) const;
-    AnyTensor unpack_operand(std::size_t k) { return completed()[plan_.slot[k]].unpack(*this); }
-    AnyTensor unpack_result() { return completed()[plan_.slots].unpack(*this); }
-
-private:
-    XGRAD_LAZY_BODY friend void link_second_order() noexcept;
-    XGRAD_LAZY_BODY friend void link_forward_mode() noexcept;
-
-    /// Makes all parts of the block but the edges. `bare`: tensors may be saved bare; it
-    /// becomes false where not all are saved.
-    FusedNode(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
-        SumOver const* over, AnyTensor const& result, bool& bare);
-    /// Delegates to the other: where it throws, the destructor ends what there is.
-    FusedNode(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
-        SumOver const* over, AnyTensor const& result, bool&& bare);
-    XGRAD_FUNCTION ~FusedNode() override;
-    XGRAD_FUNCTION void dispose() noexcept override;
-
-    /// A part of the block, so many bytes from the end of the object.
-    template <class T> T* part(std::size_t at) const noexcept {
-        return reinterpret_cast<T*>(
-            reinterpret_cast<std::byte*>(const_cast<FusedNode*>(this) + 1) + at);
-    }
-    SavedTensor* saved() const noexcept { return part<SavedTensor>(0); }
-    Edge* edges() const noexcept { return part<Edge>(plan_.edges_at); }
-    AnyTensor* early() const noexcept { return part<AnyTensor>(plan_.sum_at + sizeof(SumOver)); }
-    static std::size_t block_bytes(OperandPlan const& plan, bool sums) {
-        return sizeof(FusedNode) + (sums ? plan.bytes_with_sum : plan.bytes);
-    }
-
-    void save_shapes(BoundOperands const& in);
-    /// The saved tensors, with all that unpack() and messages tell of them.
-    [[gnu::cold]] SavedTensor* completed();
-    /// Prepares the saved tensors for a pass. Where all are intact, nothing is to be done.
-    UnpackGuard open_saved() {
-        return {
-            is_intact() ? std::span<SavedTensor>() : std::span(completed(), plan_.saved_tensors()),
-            *this, [](std::size_t) { return true; }};
-    }
-    bool would_record(AnyTensor const& gradient);
-    /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
-    XGRAD_LAZY void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
-    XGRAD_LAZY void push_tangents(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-
-    void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
-    bool is_intact() const noexcept {
-        bool intact = true;
-        for (auto const& s : std::span(saved(), plan_.saved_tensors())) intact &= s.is_intact();
-        return intact;
-    }
-    /// Scales the early gradients by grad_output, or broadcasts it.
-    void apply_sum(AnyTensor const& gradient, std::span<AnyTensor> results);
-
-    /// One pass over the elements: the gradients for grad_output, or without one those of the sum,
-    /// which it returns. It reads these operands, or else the saved ones, makes the gradients that
-    /// are not defined, and adds to the others. A gradient may take the place of `buffer`, which is
-    /// grad_output.
-    double run(AnyArray const* const* operands, AnyArray const* grad_output,
-        std::span<AnyTensor> gradients, AnyTensor* buffer = nullptr, std::byte* zeros = nullptr);
-
-    static constexpr double min_factor =
-        1e-6; // limits of scaling computed gradients, against overflow and underflow
-
-    bool const is_plain_;    // all operands are plain: see KernelCall
-    bool has_early_ = false; // the gradients of a full sum are there
-    OperandPlan const& plan_;
-    OperandMask broadcast_ = 0;
-    SumOver* sum_ = nullptr;
-    Shape space_;
-    std::size_t count_;
-    std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
-};
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
-
-namespace xgrad::detail {
-
-class LocalJacobian {
-public:
-    /// With respect to `operands`; of those that are one tensor it has all or none. Reads the saved
-    /// values. Or it writes the derivatives, of the real part, into an array of each operand.
-    XGRAD_LAZY LocalJacobian(
-        FusedNode const& node, OperandMask operands, AnyArray const* into = nullptr);
-
-    /// The tangents of the result for tangents of the edges.
-    XGRAD_LAZY AnyTensor push(std::span<AnyTensor const> tangents) const;
-    /// Adds to the gradients of the edges those for gradients of the result.
-    XGRAD_LAZY void pull(AnyTensor const& gradients, std::span<AnyTensor> results) const;
-
-private:
-    /// The gradients of the real, or of the imaginary parts of the result.
-    XGRAD_LAZY void compute(bool imaginary);
-    /// The product of the derivatives by operand k with a batch: of tangents of the operand, or of
-    /// gradients of the result. It is written, or summed, to arrays of this shape.
-    XGRAD_LAZY AnyTensor multiply(
-        bool pushes, std::size_t k, AnyArray const& by, Shape const& shape) const;
-
-    FusedNode const& node_;
-    KernelTable const& kernels_;
-    GradientTargets targets_;
-    bool is_complex_;                    // the result
-    CachedVector<AnyArray> derivatives_; // by each operand, of the real and the imaginary parts; of
-                                         // a sum, times its factor
-};
-
-/// The number of directions in a batch of tangents of the edges of a Node, or 0 where they are
-/// tangents of one direction.
-XGRAD_LAZY std::size_t directions_of(FusedNode const& node, std::span<AnyTensor const> tangents);
-/// An array with a leading axis as a loop over batches of `dims` further axes takes it.
-XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
 
 namespace xgrad::detail {
 
@@ -25204,12 +25714,11 @@ private:
         }
         return fits && last < size_of(of) ? std::optional(offset) : std::nullopt;
     }
-    /// True where it is worth to ask a Node for views: it saves no values, and is no user's.
+    /// True where it is worth to ask a Node for views.
     static bool selects(Node& node) {
-        auto const rule = node.forward_rule();
-        return !NodeHooks::of(node) && node.saved_tensors().empty() &&
-               (rule == ForwardRule::batch ||
-                   (rule == ForwardRule::one_tangent && node.formula() != node.name()));
+        auto const kind = node.dependence();
+        return (kind == Dependence::selection || kind == Dependence::transposed) &&
+               !NodeHooks::of(node);
     }
     /// Evaluates the expressions that compute a part of an output; false where it is something
     /// else.
@@ -25222,8 +25731,6 @@ private:
         Tensors parts(node.num_outputs()), results(edges.size());
         parts[edge.input_nr] = part;
         node.apply(parts, results);
-        // A sum hands its gradient on to both operands, which would write to the same entries.
-        if (results.size() == 2 && results[0].is_same(results[1])) return false;
         for (std::size_t i = 0; i < edges.size(); ++i)
             if (edges[i] && !visit(edges[i], results[i])) return false;
         return true;
@@ -25326,32 +25833,40 @@ XGRAD_LAZY_BODY Problems rows_of(Evaluation const& e) {
     return {true, first ? first->shape()[0] : 1};
 }
 
-// A direction is a random vector that is 0 in half of the rows. Up to 70 rows are moved in half of
-// the directions each, and no two in the same ones (Sperner, 1928): for each pair, one direction
-// moves only the first row. Of more rows a random half is moved, and then the other half.
+// Where the graph does not show that rows stay apart, directions do.
+// A direction is a random vector that is 0 in half of the rows, or more. No row is moved in all the
+// directions in which another one is (Sperner, 1928): for each pair, one direction moves only the
+// first row. d directions serve d! / (d/2)!^2 rows: 14 serve a thousand.
 XGRAD_LAZY_BODY void check_rows(Evaluation const& e, Problems const& rows) {
     std::size_t const n = rows.count;
     if (n < 2) return;
-    std::size_t const directions = n == 2 || n > 70 ? 2 : n <= 6 ? 4 : 8; // d: n <= d! / (d/2)!^2
-    std::vector<unsigned> codes, moved(n); // with a bit for each direction
-    for (unsigned code = 0; code >> directions == 0; ++code)
-        if (std::popcount(code) == static_cast<int>(directions / 2)) codes.push_back(code);
-    std::minstd_rand random;
-    for (std::size_t row = 0; row < n; ++row)
-        moved[row] = codes[n <= codes.size() ? row : random() % 2];
+    std::string const joins = find_joined_rows(e.inputs, e.outputs, n);
+    if (joins.empty()) return;
+    std::size_t directions = 2;
+    for (std::size_t served = 2; served < n;
+         directions += 2) // of d + 2: (2d + 2) / (d/2 + 1) as many
+        served = served * 2 * (directions + 1) / (directions / 2 + 1);
+    std::vector<std::uint64_t> moved; // with a bit for each direction
+    for (std::uint64_t code = (std::uint64_t{1} << directions / 2) - 1; moved.size() < n;) {
+        moved.push_back(code);
+        auto const lowest = code & -code, next = code + lowest; // with as many bits
+        code = next | (((code ^ next) >> 2) / lowest);
+    }
+    std::uint32_t random = 1;
     NoGradGuard const off;
-    std::optional<ForwardPass> forward(std::in_place, e.inputs, e.outputs);
-    if (forward->prefers_reverse()) forward.reset();
+    ForwardPass pass(e.inputs, e.outputs);
+    bool const forward = !pass.prefers_reverse();
     TensorSpan const from = forward ? e.inputs : e.outputs, to = forward ? e.outputs : e.inputs;
-    std::size_t const count = forward ? directions : 1; // in a pass
-    for (std::size_t first = 0; first < directions; first += count) {
+    std::size_t const in_a_pass = forward ? max_directions : 1;
+    for (std::size_t first = 0; first < directions; first += in_a_pass) {
+        std::size_t const count = std::min(in_a_pass, directions - first);
         // calls f(element, row, 1 where this direction moves it)
         auto const visit = [&](AnyTensor const& t, auto const& f) {
             with_reals(t, [&](auto* at, std::size_t reals) {
                 for (std::size_t d = first; d < first + count; ++d)
                     for (std::size_t row = 0; row < n; ++row)
                         for (std::size_t i = 0; i < reals / (n * count); ++i)
-                            f(*at++, row, moved[row] >> d & 1);
+                            f(*at++, row, static_cast<unsigned>(moved[row] >> d & 1));
             });
         };
         Tensors vector, product(to.size());
@@ -25359,10 +25874,11 @@ XGRAD_LAZY_BODY void check_rows(Evaluation const& e, Problems const& rows) {
             Shape const shape = forward ? batch_shape(count, t.shape()) : t.shape();
             vector.push_back(t.impl().type->filled(shape, 0));
             visit(vector.back(), [&]<class P>(P& x, std::size_t, unsigned moves) {
-                x = static_cast<P>(moves * (0x100000 + random() % 0x100000));
+                random = random * 747796405 + 2891336453; // between 1 and 2, times 2^20
+                x = static_cast<P>(moves * (0x100000 + (random >> 12)));
             });
         }
-        if (forward) forward->run(vector, product, count);
+        if (forward) pass.run(vector, product, count);
         else pull_back(e, vector, false, true, product);
         for (auto const& t : product)
             if (t.defined())
@@ -25371,7 +25887,8 @@ XGRAD_LAZY_BODY void check_rows(Evaluation const& e, Problems const& rows) {
                         if (!(std::abs(x) * static_cast<P>(1 - moves) > 0)) return;
                         fail<GraphError>(e.transform, ": Row ", row,
                             forward ? " depends" : " has an effect",
-                            " on other rows: each row is a problem of its own");
+                            " on other rows: each row is a problem of its own, and ", joins,
+                            " joins rows");
                     });
     }
 }
@@ -25820,7 +26337,12 @@ public:
     void add(std::size_t k, LoopOperand const& operand);
 
 protected:
-    NdLoopPlan(Shape const& space, std::size_t operands, bool streams);
+    XGRAD_INLINE NdLoopPlan(Shape const& space, std::size_t operands, bool streams)
+        : rank_(space.size()), strides_(operands * std::max(rank_, std::size_t{1})),
+          axis_(std::max(rank_, std::size_t{1})), at_(operands), streams_(streams) {
+        for (std::size_t d = rank_; d-- > 0;)
+            if (space[d] != 1) axis_[axes_++] = {space[d], 1, 0, d};
+    }
     NdLoopPlan(NdLoopPlan const&) = default;
     ~NdLoopPlan() = default;
 
@@ -25915,9 +26437,9 @@ class NdLoop : public NdLoopPlan {
 public:
     /// A loop over all positions of an index space, for a kernel with so many operands. `streams`:
     /// large outputs may be written by non-temporal stores.
-    NdLoop(Shape const& space, std::size_t operands, bool streams = false)
+    XGRAD_INLINE NdLoop(Shape const& space, std::size_t operands, bool streams = false)
         : NdLoopPlan(space, operands, streams) {}
-    ~NdLoop() {
+    XGRAD_INLINE ~NdLoop() {
         if (buffers_) deallocate(buffers_, bytes_);
     }
 
@@ -26354,13 +26876,6 @@ XGRAD_FUNCTION std::size_t NdLoopPlan::pitch_of(LoopOperand const& o, std::size_
     return (lines | 1) * line;
 }
 
-XGRAD_FUNCTION NdLoopPlan::NdLoopPlan(Shape const& space, std::size_t operands, bool streams)
-    : rank_(space.size()), strides_(operands * std::max(rank_, std::size_t{1})),
-      axis_(std::max(rank_, std::size_t{1})), at_(operands), streams_(streams) {
-    for (std::size_t d = rank_; d-- > 0;)
-        if (space[d] != 1) axis_[axes_++] = {space[d], 1, 0, d};
-}
-
 XGRAD_FUNCTION void NdLoopPlan::add(std::size_t k, LoopOperand const& o) {
     auto const& array = o.array;
     if (!array.data) return;
@@ -26489,11 +27004,11 @@ XGRAD_FUNCTION bool NdLoopPlan::is_streamed(Walk const& walk) const {
     if (!streams_ || axes_ > 1 || o.is_input() ||
         axis_[0].extent * o.transfer->element < streamed_bytes)
         return false;
-    return o.in_place() && walk.stride[0] == 1 &&
-           reinterpret_cast<std::uintptr_t>(o.array.data) % block_alignment == 0 &&
-           std::ranges::none_of(walks_, [&](Walk const& other) {
-               return other.operand.is_input() && other.operand.array.data == o.array.data;
-           });
+    bool is_read = false;
+    for (auto const& other : walks_)
+        is_read |= other.operand.is_input() && other.operand.array.data == o.array.data;
+    return o.in_place() && walk.stride[0] == 1 && !is_read &&
+           reinterpret_cast<std::uintptr_t>(o.array.data) % block_alignment == 0;
 }
 
 XGRAD_FUNCTION NdLoopPlan::Access NdLoopPlan::access_of(Walk const& walk) const {
@@ -26542,10 +27057,9 @@ XGRAD_FUNCTION std::size_t NdLoopPlan::part_axis() const {
     std::size_t best = axes_, most = 1;
     for (std::size_t d = axes_; d-- > last_;) {
         std::size_t const boxes = kernel::divided_up(axis_[d].extent, axis_[d].step);
-        if (boxes > most && std::ranges::all_of(walks_, [d](Walk const& walk) {
-                return walk.operand.is_input() || walk.stride[d] != 0;
-            }))
-            best = d, most = boxes;
+        bool moves = boxes > most;
+        for (auto const& walk : walks_) moves &= walk.operand.is_input() || walk.stride[d] != 0;
+        if (moves) best = d, most = boxes;
     }
     return best;
 }
@@ -26827,8 +27341,9 @@ public:
     std::size_t table_size() const { return twiddles_.size(); }
 
     static bool can(std::size_t n) {
-        return std::ranges::all_of(
-            radices(n), [](std::size_t radix) { return radix <= largest_radix; });
+        auto const all = radices(n);
+        return std::all_of(
+            all.begin(), all.end(), [](std::size_t radix) { return radix <= largest_radix; });
     }
 
     /// Transforms the columns of x, whose rows are `gap` elements apart. Returns where the result
@@ -28428,8 +28943,8 @@ XGRAD_LAZY_BODY void Window::add(detail::AxisPart const& part) {
 
 XGRAD_LAZY_BODY void Window::look(
     detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
-    std::size_t const indices = step.size(),
-                      kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
+    std::size_t const indices = step.size(), kept = indices - static_cast<std::size_t>(std::count(
+                                                                  step.begin(), step.end(), 0));
     Shape shape;
     Strides strides;
     shape.reserve_exactly(kept);
@@ -28458,88 +28973,6 @@ XGRAD_LAZY_BODY void Window::look(
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_SHAPING_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ARRAYWISE_RECORD_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ARRAYWISE_RECORD_IPP
-
-// ======== xgrad/impl/tensor/arraywise_record.ipp
-// Bodies of arraywise_record.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void ArraywiseRecord::apply(
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    if (!gradients[0].defined()) return;
-    AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : AnyTensor();
-    LocalArray<AnyTensor, 6> made(table_.count);
-    LocalArray<AnyTensor const*, 6> x(table_.count);
-    for (std::size_t i = 0; i < table_.count; ++i)
-        if (uses_ & uses_argument(i)) x[i] = &operands_[i].saved.unpacked_into(made[i], *this);
-        else if (table_.all_uses & uses_argument(i))
-            x[i] = &(made[i] = shape_only(*table_.operands[i], operands_[i].shape));
-    pull(wanted_, gradients[0], y.defined() ? y : gradients[0], x.data(),
-        results.data()); // a gradient has the result's shape
-}
-
-XGRAD_FUNCTION void ArraywiseRecord::push_tangents(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    if (!table_.is_linear)
-        return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);
-    for (std::size_t i = 0; i < table_.count; ++i) {
-        if (!(wanted_ >> i & 1) || !tangents[operands_[i].edge].defined()) continue;
-        std::vector<AnyTensor> x(table_.count);
-        for (std::size_t j = 0; j < x.size(); ++j)
-            x[j] = j == i ? tangents[operands_[i].edge] : operands_[j].saved.unpack(*this);
-        add_to(results[0], value(x.data()));
-    }
-}
-
-XGRAD_FUNCTION std::string ArraywiseRecord::formula() const {
-    std::string s(table_.name);
-    for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_name(i);
-    return s + ")";
-}
-
-XGRAD_FUNCTION void ArraywiseRecord::release_saved() noexcept {
-    for (std::size_t i = 0; i < table_.count; ++i) operands_[i].saved.release();
-    result_.release();
-}
-
-XGRAD_FUNCTION std::vector<NamedSavedTensor> ArraywiseRecord::saved_tensors() {
-    std::vector<NamedSavedTensor> all;
-    for (std::size_t i = 0; i < table_.count; ++i)
-        if (uses_ & uses_argument(i)) all.push_back({tensor_name(i), &operands_[i].saved});
-    if (uses_ & uses_result) all.push_back({"result", &result_});
-    return all;
-}
-
-XGRAD_FUNCTION void ArraywiseRecord::connect(
-    AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges) {
-    std::size_t used_edges = 0;
-    operands_ = operands;
-    if (!table_.is_linear) shape_ = result.shape();
-    for (std::size_t i = 0; i < table_.count; ++i) {
-        if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
-        operands_[i].edge = static_cast<std::uint8_t>(used_edges);
-        edges[used_edges++] = gradient_edge(*x[i]);
-        wanted_ |= OperandMask{1} << i;
-        uses_ |= table_.uses[i];
-    }
-    for (std::size_t i = 0; i < table_.count; ++i)
-        if (uses_ & uses_argument(i)) operands_[i].saved = SavedTensor::operand(*x[i]);
-        else operands_[i].shape = x[i]->shape();
-    if (uses_ & uses_result) result_ = SavedTensor::result(result);
-    set_edges(edges, used_edges);
-}
-
-XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
-    if (!recording()) return false;
-    for (auto const* t : operands)
-        if (is_differentiable(t->dtype()) && t->requires_grad()) return true;
-    return false;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ARRAYWISE_RECORD_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
 
@@ -28635,6 +29068,7 @@ XGRAD_LAZY_BODY void forbid_differentiation(
 
 XGRAD_LAZY_BODY void run_to_inputs(
     std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph) {
+    allow_nested_passes();
     run_backward(roots, {captures, &discover_needed}, keep_graph, create_graph);
     for (auto& capture : captures)
         if (auto& g = capture.gradient; g.defined() && !g.impl().array.contiguous) [[unlikely]] {
@@ -28720,7 +29154,8 @@ XGRAD_LAZY_BODY void grad_into(AnyTensor* gradients, AnyTensor const& output,
     if (inputs.empty() || options.is_grads_batched) {
         std::vector<AnyTensor> all;
         for (auto const* x : inputs) all.push_back(*x);
-        std::ranges::move(grad(TensorsOrEdges{output}, TensorsOrEdges(all), options), gradients);
+        auto found = grad(TensorsOrEdges{output}, TensorsOrEdges(all), options);
+        std::move(found.begin(), found.end(), gradients);
         return;
     }
     LocalArray<Capture, 4> captures(inputs.size());
@@ -28789,7 +29224,118 @@ XGRAD_LAZY_BODY std::vector<AnyTensor> grad(
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
 
 // ======== xgrad/impl/tensor/create.ipp
-// Bodies of create.hpp and from_memory.hpp.
+// Bodies of create.hpp, from_memory.hpp, print.hpp and state_dict.hpp.
+
+#include <cstdio>
+
+namespace xgrad::detail {
+
+XGRAD_LAZY_BODY void check_available(MemoryLayout const& layout, std::size_t available) {
+    if (auto const needed = numel(layout.shape); needed > available)
+        fail<ShapeError>(layout.operation, ": shape ", layout.shape, " needs ", needed,
+            " elements, and there are ", available);
+}
+
+XGRAD_LAZY_BODY AnyArray external_array(MemoryLayout const& layout, std::byte* data,
+    std::size_t element, std::size_t alignment, std::size_t available) {
+    auto const& [operation, shape, strides] = layout;
+    if (strides.size() != shape.size())
+        fail<ShapeError>(operation, ": ", strides.size(), " strides for shape ", shape);
+    for (auto const stride : strides)
+        if (stride < 0)
+            fail<ShapeError>(operation, ": strides ", strides,
+                " are negative; read the elements forwards, and reverse the tensor with flip()");
+    AnyArray a(shape);
+    a.set_view(shape, strides);
+    std::size_t extent = a.numel == 0 ? 0 : 1; // elements from the first to the last
+    for (std::size_t d = 0; a.numel && d < shape.size(); ++d) {
+        auto const more =
+            multiply_extents(operation, shape[d] - 1, static_cast<std::size_t>(strides[d]));
+        if (extent + more < extent)
+            fail<ShapeError>(
+                operation, ": shape ", shape, " and strides ", strides, " reach too far");
+        extent += more;
+    }
+    if (extent > available)
+        fail<ShapeError>(operation, ": shape ", shape, " needs ", extent,
+            " elements, and there are ", available);
+    multiply_extents(operation, extent, 4 * element);
+    if (!data && extent) fail(operation, ": the pointer is null");
+    if (reinterpret_cast<std::uintptr_t>(data) % alignment)
+        fail(operation, ": the pointer is not aligned to the ", alignment,
+            " bytes that elements of this type need");
+    a.storage = Storage::make_external({data, nullptr, nullptr}, extent * element);
+    a.data = data;
+    return a;
+}
+
+XGRAD_LAZY_BODY AnyTensor value_copy(AnyTensor const& t) {
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+XGRAD_LAZY_BODY AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
+    if (from.dtype() == type.dtype) return value_copy(from);
+    AnyTensor const copy(TensorImpl::make(type, from.shape()));
+    with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
+        with_type(from, [&]<Scalar From>(Tensor<From> const& source) {
+            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>))
+                copy_elements(target.array_of(), source.array_of());
+        });
+    });
+    return copy;
+}
+
+XGRAD_LAZY_BODY double sum_of_powers(AnyTensor const& t, double p) {
+    bool const largest = p == std::numeric_limits<double>::infinity();
+    double total = 0;
+    with_type(t, [&]<Scalar T>(Tensor<T> const& tensor) {
+        if constexpr (Differentiable<T>)
+            for (T const v : contiguous(tensor.array_of())) {
+                double const modulus = static_cast<double>(std::abs(v));
+                if (largest) total = modulus > total || modulus != modulus ? modulus : total;
+                else total += p == 2 ? modulus * modulus : std::pow(modulus, p);
+            }
+    });
+    return total;
+}
+
+XGRAD_LAZY_BODY void overwrite(AnyTensor const& to, AnyTensor const& from) {
+    to.impl().array.storage->bump();
+    to.impl().type->copy_elements(to.impl().array, from.impl().array);
+}
+
+XGRAD_LAZY_BODY NumberFormat format_of(std::ios_base const& out) {
+    auto const style = out.flags() & std::ios_base::floatfield;
+    return {static_cast<int>(out.precision()), style == std::ios_base::fixed        ? 'f'
+                                               : style == std::ios_base::scientific ? 'e'
+                                                                                    : 'g'};
+}
+
+XGRAD_LAZY_BODY std::string number_text(double v, NumberFormat format) {
+    if (v != v) return "nan"; // never "-nan"
+    char const pattern[] = {'%', '.', '*', format.style, '\0'};
+    char digits[32];
+    auto const write = [&](char* to, std::size_t n) {
+        return static_cast<std::size_t>(std::snprintf(to, n, pattern, format.precision, v));
+    };
+    std::size_t const n = write(digits, sizeof digits);
+    if (n < sizeof digits) return {digits, n};
+    std::string text(n, '0'); // many digits after the point, or a large number as a fixed one
+    write(text.data(), n + 1);
+    return text;
+}
+
+XGRAD_LAZY_BODY std::string grad_fn_text(AnyTensor const& t) {
+    try {
+        if (auto const* const node = t.grad_fn()) return ", grad_fn=<" + node->name() + ">";
+    } catch (GraphError const&) { return ", grad_fn=<Invalid>"; }
+    return t.requires_grad() ? ", requires_grad=true" : "";
+}
+
+} // namespace xgrad::detail
 
 namespace xgrad {
 
@@ -28885,50 +29431,64 @@ XGRAD_LAZY_BODY Tensor<std::int64_t> one_hot(
 
 XGRAD_LAZY_BODY void manual_seed(std::uint64_t seed) { detail::generator().seed(seed); }
 
+XGRAD_LAZY_BODY StateDict::StateDict(std::initializer_list<NamedTensor> entries) {
+    for (auto const& e : entries) set(e.name, e.tensor);
+}
+
+XGRAD_LAZY_BODY void StateDict::set(std::string const& name, AnyTensor tensor) {
+    if (find(name)) return void((*this)[name] = std::move(tensor));
+    NamedTensor entry{name, std::move(tensor)};
+    if (entries_.size() == entries_.capacity()) entries_.reserve(2 * entries_.size() + 1);
+    positions_.emplace(name, entries_.size());
+    entries_.push_back(std::move(entry)); // does not throw: there is no name without an entry
+}
+
+XGRAD_LAZY_BODY void StateDict::erase(std::string_view name) {
+    auto const at = positions_.find(name);
+    if (at == positions_.end()) return;
+    auto const erased = at->second;
+    positions_.erase(at);
+    for (auto& [_, i] : positions_) i -= i > erased;
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(erased));
+}
+
+XGRAD_LAZY_BODY AnyTensor const* StateDict::find(std::string_view name) const {
+    auto const at = positions_.find(name);
+    return at == positions_.end() ? nullptr : &entries_[at->second].tensor;
+}
+
+XGRAD_LAZY_BODY AnyTensor& StateDict::operator[](std::string_view name) {
+    return const_cast<AnyTensor&>(at(name));
+}
+
+XGRAD_LAZY_BODY AnyTensor const& StateDict::at(std::string_view name) const {
+    if (auto const* const t = find(name)) return *t;
+    detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+}
+
+XGRAD_LAZY_BODY AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
+    if (from.shape("copy_") != shape("copy_"))
+        detail::fail<ShapeError>(
+            "copy_: a tensor of shape ", from.shape(), " does not fit one of shape ", shape());
+    if (!detail::converts(from.dtype(), dtype()))
+        detail::fail<TypeError>(
+            "copy_: ", name(from.dtype()), " does not convert to ", name(dtype()), " without loss");
+    if (is_grad_enabled() && (requires_grad() || from.requires_grad()))
+        detail::fail<GraphError>("copy_: the copy of an AnyTensor is not recorded: use a "
+                                 "NoGradGuard, or as<T>() on both sides");
+    detail::check_in_place(*this, "copy_", false);
+    detail::overwrite(*this, detail::converted_copy(from, *impl().type));
+    return *this;
+}
+
+XGRAD_LAZY_BODY double AnyTensor::norm() const {
+    if (!is_differentiable(dtype("norm")))
+        detail::fail<TypeError>(
+            "norm: a tensor of real or complex numbers is needed, not ", name(dtype()));
+    return std::sqrt(detail::sum_of_powers(*this, 2));
+}
+
 } // namespace xgrad
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY void check_available(MemoryLayout const& layout, std::size_t available) {
-    if (auto const needed = numel(layout.shape); needed > available)
-        fail<ShapeError>(layout.operation, ": shape ", layout.shape, " needs ", needed,
-            " elements, and there are ", available);
-}
-
-XGRAD_LAZY_BODY AnyArray external_array(MemoryLayout const& layout, std::byte* data,
-    std::size_t element, std::size_t alignment, std::size_t available) {
-    auto const& [operation, shape, strides] = layout;
-    if (strides.size() != shape.size())
-        fail<ShapeError>(operation, ": ", strides.size(), " strides for shape ", shape);
-    for (auto const stride : strides)
-        if (stride < 0)
-            fail<ShapeError>(operation, ": strides ", strides,
-                " are negative; read the elements forwards, and reverse the tensor with flip()");
-    AnyArray a(shape);
-    a.set_view(shape, strides);
-    std::size_t extent = a.numel == 0 ? 0 : 1; // elements from the first to the last
-    for (std::size_t d = 0; a.numel && d < shape.size(); ++d) {
-        auto const more =
-            multiply_extents(operation, shape[d] - 1, static_cast<std::size_t>(strides[d]));
-        if (extent + more < extent)
-            fail<ShapeError>(
-                operation, ": shape ", shape, " and strides ", strides, " reach too far");
-        extent += more;
-    }
-    if (extent > available)
-        fail<ShapeError>(operation, ": shape ", shape, " needs ", extent,
-            " elements, and there are ", available);
-    multiply_extents(operation, extent, 4 * element);
-    if (!data && extent) fail(operation, ": the pointer is null");
-    if (reinterpret_cast<std::uintptr_t>(data) % alignment)
-        fail(operation, ": the pointer is not aligned to the ", alignment,
-            " bytes that elements of this type need");
-    a.storage = Storage::make_external({data, nullptr, nullptr}, extent * element);
-    a.data = data;
-    return a;
-}
-
-} // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUNCTION_NODE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUNCTION_NODE_IPP
@@ -28943,7 +29503,7 @@ XGRAD_LAZY_BODY CachedVector<Edge> AnyFunctionNode::edges_to(Tensors const& inpu
         return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
     };
     CachedVector<Edge> edges;
-    if (!recording() || std::ranges::none_of(inputs, wants_gradient)) return edges;
+    if (!recording() || std::none_of(inputs.begin(), inputs.end(), wants_gradient)) return edges;
     for (auto const& t : inputs) edges.push_back(wants_gradient(t) ? gradient_edge(t) : Edge());
     return edges;
 }
@@ -28953,6 +29513,7 @@ XGRAD_LAZY_BODY AnyFunctionNode::AnyFunctionNode(std::string_view function, Tens
     : function_(function), inputs_(std::move(inputs)), first_(std::move(first)),
       edges_(std::move(edges)) {
     set_edges(edges_.data(), edges_.size());
+    allow_nested_passes();
     if (is_recorded())
         for (auto const& t : inputs_) shapes_.push_back(t.defined() ? t.shape() : Shape());
 }
@@ -29091,7 +29652,7 @@ XGRAD_LAZY_BODY void AnyFunctionNode::forbid_unrecorded(std::string_view name,
         set_error(message_of({function_, ": trying to differentiate twice a function that was "
                                          "marked with once_differentiable"}),
             edges_, incoming, results);
-    else if (std::ranges::any_of(results, is_constant))
+    else if (std::any_of(results.begin(), results.end(), is_constant))
         find_unrecorded(name, incoming, results, rule);
 }
 
@@ -29113,9 +29674,9 @@ XGRAD_LAZY_BODY void AnyFunctionNode::find_unrecorded(std::string_view name,
 }
 
 XGRAD_LAZY_BODY std::size_t AnyFunctionNode::find(Tensors const& all, AnyTensor const& t) {
-    return static_cast<std::size_t>(std::ranges::find_if(all, [&](AnyTensor const& other) {
-        return other.is_same(t);
-    }) - all.begin());
+    std::size_t i = 0;
+    while (i < all.size() && !all[i].is_same(t)) ++i;
+    return i;
 }
 
 XGRAD_LAZY_BODY bool AnyFunctionNode::needs_gradient(std::size_t k) const {
@@ -29205,275 +29766,8 @@ XGRAD_LAZY_BODY void AnyFunctionNode::check_expandable(
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_GRADIENT_NODE_IPP
 
 // ======== xgrad/impl/tensor/fused_gradient_node.ipp
-// Bodies of fused_gradient_node.hpp, traced.hpp and record_table.hpp: forward mode, derivatives of
-// gradients, and gradients of sums over axes.
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_GRADIENT_NODE_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_GRADIENT_NODE_HPP
-
-// ======== xgrad/tensor/fused_gradient_node.hpp
-// FusedGradientNode: the recorded backward pass of a FusedNode, as one Node. Its own backward pass
-// is one pass over dual numbers. Where that pass is recorded too, for third derivatives, it is
-// replayed operation by operation (traced.hpp).
-
-namespace xgrad::detail {
-
-/// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
-/// values; the result is undefined where it was not saved.
-XGRAD_LAZY [[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
-    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
-    std::span<AnyTensor> results);
-
-/// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
-/// depend, and grad_output. It is a template so that only programs that record a backward pass
-/// instantiate it.
-template <class = void> class FusedGradientNode final : public Node {
-public:
-    FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
-        : keep_(&of), of_(of), saved_(operand_count() + 2), gradient_shape_(gradient.shape()) {
-        for (std::size_t k = 0; k < operand_count(); ++k)
-            if (of.is_read(k)) saved_operands_ |= OperandMask{1} << of.first_of(k);
-        edges_.reserve(of.next_edges().size() + 1);
-        for (std::size_t k = 0; k < operand_count(); ++k) {
-            bool const is_target = of.makes_gradient(k);
-            if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result()))
-                continue;
-            edges_.push_back(of.next_edges()[of.edge_of(k)]);
-            differentiable_ |= OperandMask{1} << k;
-        }
-        if (Edge edge = gradient_edge(gradient)) {
-            edges_.push_back(std::move(edge));
-            has_gradient_edge_ = true;
-        }
-        set_edges(edges_.data(), edges_.size());
-        set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
-        if (edges_.empty()) return;
-        for (std::size_t k = 0; k < operand_count(); ++k)
-            if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_operand(k));
-        if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
-        if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
-    }
-
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
-        if (!recording() || !would_record(gradients)) apply_fused(gradients, results);
-        else if (of_.table().traced) apply_recorded(gradients, results);
-        else apply_undifferentiable(gradients, results);
-    }
-
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        ForwardMode::of(*this).push_gradient(*this, tangents, results);
-    }
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::fused_gradient; }
-    /// The Node whose backward pass this is.
-    FusedNode const& of() const noexcept { return of_; }
-    [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
-    [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
-    void release_saved() noexcept override {
-        for (auto& s : saved_) s.release();
-    }
-    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
-        std::vector<NamedSavedTensor> all;
-        for (std::size_t k = 0; k < operand_count(); ++k)
-            if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
-        if (of_.saves_result()) all.push_back({"result", &saved_result()});
-        if (differentiable_) all.push_back({"gradient", &saved_gradient()});
-        return all;
-    }
-
-    /// Tangents of the gradients: those due to tangents of the operands (the Hessian is symmetric,
-    /// so this is a backward pass), plus the gradients of the tangent of grad_output.
-    [[gnu::cold]] void push_tangents(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-        if (recording()) {
-            std::vector<AnyTensor> zeros(results.size());
-            for (std::size_t k = 0; k < operand_count(); ++k)
-                if (of_.makes_gradient(k))
-                    zeros[of_.edge_of(k)] =
-                        of_.table().operand_types[k]->filled(of_.operand_shape(k), 0);
-            return push_by_transposing(*this, std::move(zeros), tangents, results);
-        }
-        std::size_t directions = 0;
-        if (has_gradient_edge_ && tangents.back().defined()) {
-            auto gradient = tangents.back();
-            NodeLock const lock(of_);
-            if (gradient.dim() == gradient_shape_.size()) of_.apply_unrecorded(gradient, results);
-            else {
-                directions = gradient.shape()[0];
-                of_.local_jacobian(of_.wanted()).pull(gradient, results);
-            }
-        }
-        if (std::ranges::none_of(
-                tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
-            return;
-        std::vector<AnyTensor> of_operands(of_.next_edges().size());
-        std::vector<AnyTensor> found(operand_count());
-        for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
-            if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
-        if (!directions) directions = directions_of(of_, of_operands);
-        run_on_duals(of_operands, directions, found, nullptr);
-        for (std::size_t k = 0; k < operand_count(); ++k)
-            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], std::move(found[k]));
-    }
-
-private:
-    std::size_t operand_count() const noexcept { return of_.table().kernels.operand_count; }
-    SavedTensor& saved_result() noexcept { return saved_[operand_count()]; }
-    SavedTensor& saved_gradient() noexcept { return saved_[operand_count() + 1]; }
-    bool is_saved(std::size_t i) const noexcept {
-        return i < operand_count()    ? saved_operands_ >> i & 1
-               : i == operand_count() ? of_.saves_result()
-                                      : differentiable_ != 0;
-    }
-
-    bool would_record(std::span<AnyTensor const> gradients) const {
-        return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) {
-            return g.defined() && g.requires_grad();
-        });
-    }
-
-    UnpackGuard open_saved() {
-        return {{saved_.data(), saved_.size()}, *this, [&](std::size_t i) { return is_saved(i); }};
-    }
-
-    /// One pass over dual numbers, for tangents of the edges of the first Node, or for a batch of
-    /// so many: the tangents of the gradients of its operands, and, where asked, that of its
-    /// result.
-    void run_on_duals(std::span<AnyTensor const> tangents, std::size_t directions,
-        std::span<AnyTensor> gradients, AnyTensor* tangent) {
-        auto const guard = open_saved();
-        auto const of_each = [&](Shape const& one) {
-            return directions ? batch_shape(directions, one) : one;
-        };
-        Shape const space = of_each(of_.space());
-        KernelCall call(
-            of_.table().kernels, of_.expression_object(), Pass::tangent, space, numel(space));
-        KernelLayout const layout = call.layout;
-        for (std::size_t k = 0; k < operand_count(); ++k)
-            if (of_.is_read(k)) call.bind(k, saved_[of_.first_of(k)].array());
-            else call.bind_zeros(k);
-        if (of_.saves_result()) call.bind(layout.saved_result(), saved_result().array());
-        CachedVector<AnyArray> aligned;
-        of_.bind_tangents(call, tangents, aligned);
-        GradientTargets const targets = of_.gradients().only(dependent_operands());
-        call.differentiate(targets);
-        AnyArray grad_output;
-        if (targets.wanted) {
-            auto const gradient = saved_gradient().unpack(*this);
-            auto const* const sum = of_.sum();
-            grad_output = sum ? sum->spread(gradient, of_.space()) : gradient.impl().array;
-            call.bind(layout.grad_output(), grad_output);
-        }
-        for (std::size_t k = 0; k < operand_count(); ++k) {
-            if (!targets.makes_gradient(k)) continue;
-            gradients[k] = AnyTensor(
-                TensorImpl::make(*of_.table().operand_types[k], of_each(of_.operand_shape(k))));
-            auto& to = gradients[k].impl().array;
-            if (directions) to = aligned_batch(std::move(to), of_.space().size());
-            call.bind(layout.gradients() + k, to);
-        }
-        if (tangent) *tangent = of_.run_for_tangent(call);
-        else call.run();
-        for (std::size_t k = 0; directions && k < operand_count(); ++k)
-            if (gradients[k].defined())
-                gradients[k].impl().array.reshape(of_each(of_.operand_shape(k)));
-    }
-
-    /// Operands whose gradients (this Node's outputs) depend on its inputs.
-    OperandMask dependent_operands() const {
-        OperandMask all = 0;
-        for (std::size_t k = 0; k < operand_count(); ++k)
-            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1)
-                all |= OperandMask{1} << k;
-        return all;
-    }
-
-    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-        std::vector<AnyTensor> found(operand_count());
-        run_on_duals(tangents, 0, found, has_gradient_edge_ ? &results.back() : nullptr);
-        std::size_t edge = 0;
-        for (std::size_t k = 0; k < operand_count(); ++k)
-            if (differentiable_ >> k & 1) results[edge++] = std::move(found[k]);
-    }
-
-    /// Without XGRAD_HIGHER_ORDER: the values, as results whose derivatives are an error.
-    [[gnu::cold]] void apply_undifferentiable(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results) {
-        {
-            NoGradGuard const off;
-            apply_fused(gradients, results);
-        }
-        auto const of = of_.name();
-        set_error(of.substr(0, of.rfind("Backward")) +
-                      ": its derivatives of third order, and gradients of forward mode, need "
-                      "<xgrad/higher_order.hpp>, included before any other header of xgrad",
-            edges_, gradients, results);
-    }
-
-    /// Recorded: replays the first backward pass on inputs of a local graph, and differentiates
-    /// that.
-    [[gnu::cold]] void apply_recorded(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-        auto const& table = of_.table();
-        auto const guard = open_saved();
-        std::size_t const n = operand_count();
-        LocalGraph graph;
-        std::vector<AnyTensor> operands(n);
-        for (std::size_t k = 0, edge = 0; k < n; ++k) {
-            std::size_t const first = of_.first_of(k), target = of_.target_of(k);
-            bool const is_wanted = of_.wanted() >> k & 1;
-            if (is_wanted && target != k) {
-                operands[k] = operands[target];
-                continue;
-            }
-            if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
-            else operands[k] = shape_only(*table.operand_types[k], of_.operand_shape(k));
-            if (is_wanted)
-                operands[k] =
-                    graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
-        }
-        AnyTensor gradient = differentiable_ ? saved_gradient().unpack(*this)
-                                             : table.result_type.filled(gradient_shape_, 0);
-        if (has_gradient_edge_) gradient = graph.input(gradient, edges_.back());
-        AnyTensor result;
-        if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
-        std::vector<AnyTensor> gradients(of_.next_edges().size());
-        traced_pass(*table.traced, of_, operands.data(), result, gradient, gradients);
-        auto const found = graph.gradients(gradients, tangents);
-        // gradients of operands that the first pass does not read are undefined and have no edge
-        std::size_t input = 0, edge = 0;
-        for (std::size_t k = 0; k < n; ++k)
-            if (of_.makes_gradient(k)) {
-                if (differentiable_ >> k & 1) results[edge++] = found[input];
-                ++input;
-            }
-        if (has_gradient_edge_) results[edge] = found[input];
-    }
-
-    /// The saved result, as a function of `operands`.
-    [[gnu::cold]] AnyTensor result_of(
-        std::span<AnyTensor const> operands, AnyTensor const& value) const {
-        AnyTensor const* pointers[64];
-        for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
-        AnyTensor result = alias(value);
-        BoundOperands const in(of_.table(), of_.expression_object(), pointers, true);
-        result.impl().grad_fn =
-            FusedNode::make(of_.expression_object(), pointers, in, nullptr, result);
-        return result;
-    }
-
-    Ref<Node> keep_;
-    FusedNode& of_;
-    CachedVector<SavedTensor> saved_; // of the operands, the result and grad_output
-    CachedVector<Edge> edges_;
-    Shape gradient_shape_;
-    OperandMask saved_operands_ = 0;
-    OperandMask differentiable_ = 0; // operands with an edge
-    bool has_gradient_edge_ = false;
-};
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_GRADIENT_NODE_HPP
+// Bodies of fused_gradient_node.hpp, traced.hpp and operand_plan.hpp: forward
+// mode, derivatives of gradients, and gradients of sums over axes.
 
 namespace xgrad::detail {
 
@@ -29650,6 +29944,168 @@ XGRAD_LAZY_BODY void traced_pass(TracedExpression const& traced, FusedNode const
         });
 }
 
+/// d times t. It is 0 where t is, also if d is infinite: t may be the tangent of a constant.
+template <class P> XGRAD_INLINE simd::Batch<P> guarded_product(simd::Batch<P> d, simd::Batch<P> t) {
+    return where(t == 0, simd::Batch<P>(0), d * t);
+}
+template <class P> // as of two real numbers
+XGRAD_INLINE simd::Batch<P> guarded_product(simd::ComplexBatch<P> d, simd::ComplexBatch<P> t) {
+    return guarded_product(d.re, t.re) + guarded_product(d.im, t.im);
+}
+template <class P>
+XGRAD_INLINE simd::ComplexBatch<P> guarded_product(simd::ComplexBatch<P> d, simd::Batch<P> g) {
+    return {guarded_product(d.re, g), guarded_product(d.im, g)};
+}
+
+/// The tangent of a result from that of an operand, and from the derivatives of the result, or of
+/// its real and its imaginary part.
+struct PushedTangent : Elementwise<R(R, R), R(C, C), C(R, R, R), C(C, C, C)> {
+    XGRAD_INLINE auto value(auto d, auto t) const { return guarded_product(d, t); }
+    XGRAD_INLINE auto value(auto d_re, auto d_im, auto t) const {
+        return simd::ComplexBatch(guarded_product(d_re, t), guarded_product(d_im, t));
+    }
+};
+/// The gradient of an operand from that of a result, and from the same derivatives.
+struct PulledGradient : Elementwise<R(R, R), C(C, R), R(R, R, C), C(C, C, C)> {
+    XGRAD_INLINE auto value(auto d, auto g) const { return guarded_product(d, g); }
+    XGRAD_INLINE auto value(auto d_re, auto d_im, auto g) const {
+        return guarded_product(d_re, g.re) + guarded_product(d_im, g.im);
+    }
+};
+
+/// A rule, which has no members, on operands of precision P: only its values.
+template <class Rule, class P, class... T> KernelTable values_of() {
+    KernelTable table{};
+    table.operand_count = sizeof...(T);
+    table.value = &run_block<Expression<Rule, Slot<T>...>, Pass::value>;
+    table.lanes = simd::Batch<P>::width;
+    return table;
+}
+template <class P>
+KernelTable product_table(bool pushes, bool is_complex_operand, bool is_complex_result) {
+    using Z = std::complex<P>;
+    if (is_complex_operand && is_complex_result)
+        return pushes ? values_of<PushedTangent, P, Z, Z, Z>()
+                      : values_of<PulledGradient, P, Z, Z, Z>();
+    if (is_complex_operand)
+        return pushes ? values_of<PushedTangent, P, Z, Z>() : values_of<PulledGradient, P, Z, P>();
+    if (is_complex_result)
+        return pushes ? values_of<PushedTangent, P, P, P, P>()
+                      : values_of<PulledGradient, P, P, P, Z>();
+    return pushes ? values_of<PushedTangent, P, P, P>() : values_of<PulledGradient, P, P, P>();
+}
+
+XGRAD_LAZY_BODY AnyArray aligned_batch(AnyArray a, std::size_t dims) {
+    while (a.shape.size() <= dims) {
+        a.shape.insert(1, std::size_t{1});
+        a.strides.insert(1, std::ptrdiff_t{0});
+    }
+    return a;
+}
+
+XGRAD_LAZY_BODY std::size_t directions_of(
+    FusedNode const& node, std::span<AnyTensor const> tangents) {
+    for (std::size_t k = 0; k < node.operand_count(); ++k) {
+        if (!node.makes_gradient(k)) continue;
+        auto const& t = tangents[node.edge_of(k)];
+        if (t.defined())
+            return t.dim() > node.operand_shape(k).size() ? t.shape()[0] : std::size_t{0};
+    }
+    return 0;
+}
+
+XGRAD_LAZY_BODY LocalJacobian::LocalJacobian(
+    FusedNode const& node, OperandMask operands, AnyArray const* into)
+    : node_(node), kernels_(node.table().kernels), targets_(node.gradients().only(operands)),
+      is_complex_(xgrad::is_complex(node.table().result_type.dtype)),
+      derivatives_(2 * kernels_.operand_count) {
+    for (std::size_t k = 0; into && k < kernels_.operand_count; ++k) derivatives_[2 * k] = into[k];
+    compute(false);
+    if (is_complex_ && !into) compute(true);
+}
+
+XGRAD_LAZY_BODY void LocalJacobian::compute(bool imaginary) {
+    auto const* const sum = node_.sum();
+    AnyTensor const unit = node_.table().result_type.filled(Shape(), sum ? sum->scale : 1); // or i
+    auto const& one = unit.impl().array;
+    std::size_t const size = node_.table().result_type.size;
+    if (imaginary) std::rotate(one.data, one.data + size / 2, one.data + size);
+    KernelCall call(
+        kernels_, node_.expression_object(), Pass::gradient, node_.space(), node_.count());
+    call.differentiate(targets_);
+    node_.bind_saved(call);
+    call.bind(call.layout.grad_output(), one);
+    for (std::size_t k = 0; k < kernels_.operand_count; ++k) {
+        if (!targets_.makes_gradient(k)) continue;
+        auto& d = derivatives_[2 * k + imaginary];
+        if (!d.defined()) d = AnyArray(node_.space(), kernels_.operand[k]->element);
+        call.bind(call.layout.gradients() + k, d);
+    }
+    call.run();
+}
+
+XGRAD_LAZY_BODY AnyTensor LocalJacobian::multiply(
+    bool pushes, std::size_t k, AnyArray const& by, Shape const& shape) const {
+    auto const &operand = *kernels_.operand[k], &result = *kernels_.result;
+    auto const& type = *node_.table().operand_types[k];
+    std::size_t const directions = by.shape[0], dims = node_.space().size(),
+                      parts = is_complex_ ? 2 : 1;
+    bool const is_complex_operand = xgrad::is_complex(type.dtype);
+    KernelTable table = operand.tile_element == (is_complex_operand ? 16 : 8)
+                            ? product_table<double>(pushes, is_complex_operand, is_complex_)
+                            : product_table<float>(pushes, is_complex_operand, is_complex_);
+    ElementType const* types[] = {&operand, &operand, &operand};
+    if (!pushes) types[parts] = &result;
+    table.operand = types;
+    table.written = pushes ? &result : &operand;
+    table.in_place = operand.in_place && result.in_place;
+    AnyTensor product(TensorImpl::make(
+        pushes ? node_.table().result_type : type, batch_shape(directions, shape)));
+    auto& to = product.impl().array;
+    to = aligned_batch(std::move(to), dims);
+    Shape const space = batch_shape(directions, node_.space());
+    AnyArray const aligned = aligned_batch(by, dims);
+    KernelCall call(table, zero_buffer.elements, Pass::value, space, numel(space));
+    for (std::size_t part = 0; part < parts; ++part) call.bind(part, derivatives_[2 * k + part]);
+    call.bind(parts, aligned);
+    call.bind(call.layout.result(), to);
+    call.run();
+    return product;
+}
+
+XGRAD_LAZY_BODY AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangents) const {
+    auto const* const sum = node_.sum();
+    AnyTensor y;
+    for (std::size_t k = 0; k < kernels_.operand_count; ++k) {
+        if (!targets_.makes_gradient(k) || !tangents[node_.edge_of(k)].defined()) continue;
+        auto const part = multiply(true, k, tangents[node_.edge_of(k)].impl().array,
+            sum ? sum->reduced(node_.space(), true) : node_.space());
+        if (y.defined()) node_.table().result_type.add_in_place(y, part);
+        else y = part;
+    }
+    if (sum)
+        y.impl().array.reshape(
+            batch_shape(y.shape()[0], sum->reduced(node_.space(), sum->keeps_dims)));
+    return y;
+}
+
+XGRAD_LAZY_BODY void LocalJacobian::pull(
+    AnyTensor const& gradients, std::span<AnyTensor> results) const {
+    auto const* const sum = node_.sum();
+    AnyArray g = gradients.impl().array;
+    if (sum) {
+        if (!g.contiguous) g = gradients.impl().type->copy(gradients).impl().array;
+        g.reshape(batch_shape(g.shape[0], sum->reduced(node_.space(), true)));
+    }
+    for (std::size_t k = 0; k < kernels_.operand_count; ++k) {
+        if (!targets_.makes_gradient(k)) continue;
+        auto const& shape = node_.operand_shape(k);
+        auto const gradient = multiply(false, k, g, shape);
+        gradient.impl().array.reshape(batch_shape(g.shape[0], shape));
+        add_to(results[node_.edge_of(k)], gradient);
+    }
+}
+
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_GRADIENT_NODE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_NODE_IPP
@@ -29659,19 +30115,6 @@ XGRAD_LAZY_BODY void traced_pass(TracedExpression const& traced, FusedNode const
 // Bodies of fused_node.hpp; those of derivatives of gradients are in fused_gradient_node.ipp.
 
 namespace xgrad::detail {
-
-XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const* const* operands,
-    BoundOperands const& in, SumOver const* over, AnyTensor const& result) {
-    auto const bytes = block_bytes(*in.plan, over);
-    void* const block = allocate(bytes);
-    try {
-        return Ref<Node>::first(::new (block) FusedNode(expression, operands, in, over, result,
-            !default_packing && !in.plan->saves_unconnected));
-    } catch (...) {
-        deallocate(block, bytes);
-        throw;
-    }
-}
 
 XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool& bare)
@@ -29695,7 +30138,7 @@ XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const
     std::uninitialized_value_construct_n(early(), plan.edges);
 }
 
-XGRAD_FUNCTION FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
+XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool&& bare)
     : FusedNode(expression, operands, in, over, result, bare) {
     auto const& plan = plan_;
@@ -29716,7 +30159,20 @@ XGRAD_FUNCTION FusedNode::FusedNode(void const* expression, AnyTensor const* con
     if (saves_result()) saved()[plan_.slots] = SavedTensor::result(result);
 }
 
-XGRAD_FUNCTION FusedNode::~FusedNode() {
+XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const* const* operands,
+    BoundOperands const& in, SumOver const* over, AnyTensor const& result) {
+    auto const bytes = block_bytes(*in.plan, over);
+    void* const block = allocate(bytes);
+    try {
+        return Ref<Node>::first(::new (block) FusedNode(expression, operands, in, over, result,
+            !default_packing && !in.plan->saves_unconnected));
+    } catch (...) {
+        deallocate(block, bytes);
+        throw;
+    }
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void FusedNode::end_parts() noexcept {
     if (sum_) {
         std::destroy_n(early(), plan_.edges);
         std::destroy_at(sum_);
@@ -29919,78 +30375,12 @@ XGRAD_FUNCTION double FusedNode::run(AnyArray const* const* operands, AnyArray c
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_NODE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEXING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEXING_IPP
-
-// ======== xgrad/impl/tensor/indexing.ipp
-// Bodies of index_select.hpp, mask_indexing.hpp and tensor_indexing.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY Array<std::int64_t> checked_index(std::string_view name,
-    Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent) {
-    if (!index.defined()) fail_undefined(name, "the index");
-    Array<std::int64_t> copy(index.shape());
-    copy_elements(copy, index.array_of());
-    for (auto const i : copy)
-        if (i < 0 || i >= static_cast<std::int64_t>(extent))
-            fail<IndexError>(
-                name, ": index ", i, " is out of bounds for axis ", axis, " with extent ", extent);
-    return copy;
-}
-
-XGRAD_LAZY_BODY Tensor<std::int64_t> positions(
-    Tensor<std::int64_t> const& index, std::size_t extent) {
-    if (!index.defined()) fail_undefined("x(index)", "the index");
-    auto const n = static_cast<std::int64_t>(extent);
-    Array<std::int64_t> all(index.shape());
-    copy_elements(all, index.array_of());
-    for (auto& i : all) {
-        if (i < -n || i >= n)
-            fail<IndexError>("x(index): index ", i, " is out of range for an extent of ", extent);
-        if (i < 0) i += n;
-    }
-    return Tensor<std::int64_t>(std::move(all));
-}
-
-XGRAD_LAZY_BODY Tensor<std::int64_t> joined_positions(
-    Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent) {
-    static_cast<void>(broadcast("x(index)", first.shape(), second.shape()));
-    return first * static_cast<std::int64_t>(extent) + second;
-}
-
-XGRAD_LAZY_BODY Array<bool> full_mask(
-    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name) {
-    check_defined(name, x);
-    if (!mask.defined()) fail_undefined(name, "the mask");
-    auto const& shape = x.shape();
-    if (!broadcasts_to(mask.shape(), shape))
-        fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
-            " does not broadcast to the shape ", shape, " of what it is to pick from");
-    Array<bool> copy(shape);
-    copy_elements(copy, broadcast_view(mask.array_of(), shape));
-    return copy;
-}
-
-XGRAD_LAZY_BODY std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
-    Tensor<std::int64_t> const& index, std::size_t extent) {
-    Array<std::int64_t> last(Shape{extent}, 0);
-    Array<bool> is_named(Shape{extent}, false);
-    for (std::size_t i = 0; i < index.numel(); ++i) {
-        auto const at = static_cast<std::size_t>(index.data()[i]);
-        last.begin()[at] = static_cast<std::int64_t>(i);
-        is_named.begin()[at] = true;
-    }
-    return {Tensor<std::int64_t>(std::move(last)), Tensor<bool>(std::move(is_named))};
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEXING_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INPLACE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INPLACE_IPP
 
 // ======== xgrad/impl/tensor/inplace.ipp
-// Bodies of inplace.hpp.
+// Bodies of inplace.hpp, index_select.hpp, mask_indexing.hpp, tensor_indexing.hpp and
+// shared_writes.hpp.
 
 namespace xgrad::detail {
 
@@ -30088,7 +30478,8 @@ XGRAD_LAZY_BODY void OldOperands::take(
 }
 
 XGRAD_LAZY_BODY bool OldOperands::is_taken(AnyTensor const& x) const {
-    return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; });
+    return std::any_of(
+        before_.begin(), before_.end(), [&](AnyTensor const& old) { return &old == &x; });
 }
 
 XGRAD_LAZY_BODY bool shares_external(
@@ -30115,187 +30506,220 @@ XGRAD_LAZY_BODY bool needs_temporary(
     return use_temporary;
 }
 
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INPLACE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_LOCAL_JACOBIAN_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_LOCAL_JACOBIAN_IPP
+XGRAD_LAZY_BODY Array<std::int64_t> checked_index(std::string_view name,
+    Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent) {
+    if (!index.defined()) fail_undefined(name, "the index");
+    Array<std::int64_t> copy(index.shape());
+    copy_elements(copy, index.array_of());
+    for (auto const i : copy)
+        if (i < 0 || i >= static_cast<std::int64_t>(extent))
+            fail<IndexError>(
+                name, ": index ", i, " is out of bounds for axis ", axis, " with extent ", extent);
+    return copy;
+}
 
-// ======== xgrad/impl/tensor/local_jacobian.ipp
-// Bodies of local_jacobian.hpp.
+XGRAD_LAZY_BODY Tensor<std::int64_t> positions(
+    Tensor<std::int64_t> const& index, std::size_t extent) {
+    if (!index.defined()) fail_undefined("x(index)", "the index");
+    auto const n = static_cast<std::int64_t>(extent);
+    Array<std::int64_t> all(index.shape());
+    copy_elements(all, index.array_of());
+    for (auto& i : all) {
+        if (i < -n || i >= n)
+            fail<IndexError>("x(index): index ", i, " is out of range for an extent of ", extent);
+        if (i < 0) i += n;
+    }
+    return Tensor<std::int64_t>(std::move(all));
+}
+
+XGRAD_LAZY_BODY Tensor<std::int64_t> joined_positions(
+    Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent) {
+    static_cast<void>(broadcast("x(index)", first.shape(), second.shape()));
+    return first * static_cast<std::int64_t>(extent) + second;
+}
+
+XGRAD_LAZY_BODY Array<bool> full_mask(
+    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name) {
+    check_defined(name, x);
+    if (!mask.defined()) fail_undefined(name, "the mask");
+    auto const& shape = x.shape();
+    if (!broadcasts_to(mask.shape(), shape))
+        fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
+            " does not broadcast to the shape ", shape, " of what it is to pick from");
+    Array<bool> copy(shape);
+    copy_elements(copy, broadcast_view(mask.array_of(), shape));
+    return copy;
+}
+
+XGRAD_LAZY_BODY std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
+    Tensor<std::int64_t> const& index, std::size_t extent) {
+    Array<std::int64_t> last(Shape{extent}, 0);
+    Array<bool> is_named(Shape{extent}, false);
+    for (std::size_t i = 0; i < index.numel(); ++i) {
+        auto const at = static_cast<std::size_t>(index.data()[i]);
+        last.begin()[at] = static_cast<std::int64_t>(i);
+        is_named.begin()[at] = true;
+    }
+    return {Tensor<std::int64_t>(std::move(last)), Tensor<bool>(std::move(is_named))};
+}
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_WARN_ON_SHARED_WRITES
+
+#    include <set>
+#    include <thread>
+#    include <unordered_map>
 
 namespace xgrad::detail {
 
-/// d times t. It is 0 where t is, also if d is infinite: t may be the tangent of a constant.
-template <class P> XGRAD_INLINE simd::Batch<P> guarded_product(simd::Batch<P> d, simd::Batch<P> t) {
-    return where(t == 0, simd::Batch<P>(0), d * t);
-}
-template <class P> // as of two real numbers
-XGRAD_INLINE simd::Batch<P> guarded_product(simd::ComplexBatch<P> d, simd::ComplexBatch<P> t) {
-    return guarded_product(d.re, t.re) + guarded_product(d.im, t.im);
-}
-template <class P>
-XGRAD_INLINE simd::ComplexBatch<P> guarded_product(simd::ComplexBatch<P> d, simd::Batch<P> g) {
-    return {guarded_product(d.re, g), guarded_product(d.im, g)};
-}
+/// The Tensors of the program, each with its thread: one that belongs to another thread is not
+/// read.
+struct HandleList {
+    std::mutex mutex;
+    std::unordered_map<AnyTensor const*, std::thread::id> threads;
+    std::set<std::vector<void*>> known_stacks;
+    std::set<std::string> known_places;
 
-/// The tangent of a result from that of an operand, and from the derivatives of the result, or of
-/// its real and its imaginary part.
-struct PushedTangent : Elementwise<R(R, R), R(C, C), C(R, R, R), C(C, C, C)> {
-    XGRAD_INLINE auto value(auto d, auto t) const { return guarded_product(d, t); }
-    XGRAD_INLINE auto value(auto d_re, auto d_im, auto t) const {
-        return simd::ComplexBatch(guarded_product(d_re, t), guarded_product(d_im, t));
+    /// Never destroyed: tensors of static storage duration are destroyed later.
+    static HandleList& all() {
+        static HandleList& list = *new HandleList;
+        return list;
     }
-};
-/// The gradient of an operand from that of a result, and from the same derivatives.
-struct PulledGradient : Elementwise<R(R, R), C(C, R), R(R, R, C), C(C, C, C)> {
-    XGRAD_INLINE auto value(auto d, auto g) const { return guarded_product(d, g); }
-    XGRAD_INLINE auto value(auto d_re, auto d_im, auto g) const {
-        return guarded_product(d_re, g.re) + guarded_product(d_im, g.im);
+    std::size_t count(TensorImpl const* t) const {
+        auto const here = std::this_thread::get_id();
+        return static_cast<std::size_t>(
+            std::count_if(threads.begin(), threads.end(), [&](auto const& entry) {
+                return entry.second == here && entry.first->handle().get() == t;
+            }));
     }
 };
 
-/// A rule, which has no members, on operands of precision P: only its values.
-template <class Rule, class P, class... T> KernelTable values_of() {
-    KernelTable table{};
-    table.operand_count = sizeof...(T);
-    table.value = &run_block<Expression<Rule, Slot<T>...>, Pass::value>;
-    table.lanes = simd::Batch<P>::width;
-    return table;
-}
-template <class P>
-KernelTable product_table(bool pushes, bool is_complex_operand, bool is_complex_result) {
-    using Z = std::complex<P>;
-    if (is_complex_operand && is_complex_result)
-        return pushes ? values_of<PushedTangent, P, Z, Z, Z>()
-                      : values_of<PulledGradient, P, Z, Z, Z>();
-    if (is_complex_operand)
-        return pushes ? values_of<PushedTangent, P, Z, Z>() : values_of<PulledGradient, P, Z, P>();
-    if (is_complex_result)
-        return pushes ? values_of<PushedTangent, P, P, P, P>()
-                      : values_of<PulledGradient, P, P, P, Z>();
-    return pushes ? values_of<PushedTangent, P, P, P>() : values_of<PulledGradient, P, P, P>();
+XGRAD_LAZY_BODY void add_handle(AnyTensor const* handle) noexcept {
+    auto& list = HandleList::all();
+    std::lock_guard const lock(list.mutex);
+    list.threads.insert_or_assign(handle, std::this_thread::get_id());
 }
 
-XGRAD_LAZY_BODY AnyArray aligned_batch(AnyArray a, std::size_t dims) {
-    while (a.shape.size() <= dims) {
-        a.shape.insert(1, std::size_t{1});
-        a.strides.insert(1, std::ptrdiff_t{0});
+XGRAD_LAZY_BODY void remove_handle(AnyTensor const* handle) noexcept {
+    auto& list = HandleList::all();
+    std::lock_guard const lock(list.mutex);
+    list.threads.erase(handle);
+}
+
+XGRAD_LAZY_BODY void check_shared_write(AnyTensor const& t, std::string_view operation) {
+    if (t.handle()->refs.load() < 2 || t.is_view() || (t.is_leaf() && t.requires_grad())) return;
+    auto& list = HandleList::all();
+    std::string place;
+    {
+        std::lock_guard const lock(list.mutex);
+        auto const handles = list.count(t.handle().get());
+        if (handles < 2) return;
+        auto frames = call_stack();
+        frames.resize(std::min<std::size_t>(frames.size(), 16));
+        if (!list.known_stacks.insert(frames).second) return;
+        place = call_stack_texts({frames})[0]; // "\n    file:line, in function" for each function
+        if (auto const end = place.find('\n', 1); end != std::string::npos) place.resize(end);
+        if (place.find(", in ") == std::string::npos) place = "an unknown place (compile with -g)";
+        else if (!list.known_places.insert(std::string(operation) + place).second) return;
     }
-    return a;
-}
-
-XGRAD_LAZY_BODY std::size_t directions_of(
-    FusedNode const& node, std::span<AnyTensor const> tangents) {
-    for (std::size_t k = 0; k < node.operand_count(); ++k) {
-        if (!node.makes_gradient(k)) continue;
-        auto const& t = tangents[node.edge_of(k)];
-        if (t.defined())
-            return t.dim() > node.operand_shape(k).size() ? t.shape()[0] : std::size_t{0};
-    }
-    return 0;
-}
-
-XGRAD_LAZY_BODY LocalJacobian::LocalJacobian(
-    FusedNode const& node, OperandMask operands, AnyArray const* into)
-    : node_(node), kernels_(node.table().kernels), targets_(node.gradients().only(operands)),
-      is_complex_(xgrad::is_complex(node.table().result_type.dtype)),
-      derivatives_(2 * kernels_.operand_count) {
-    for (std::size_t k = 0; into && k < kernels_.operand_count; ++k) derivatives_[2 * k] = into[k];
-    compute(false);
-    if (is_complex_ && !into) compute(true);
-}
-
-XGRAD_LAZY_BODY void LocalJacobian::compute(bool imaginary) {
-    auto const* const sum = node_.sum();
-    AnyTensor const unit = node_.table().result_type.filled(Shape(), sum ? sum->scale : 1); // or i
-    auto const& one = unit.impl().array;
-    std::size_t const size = node_.table().result_type.size;
-    if (imaginary) std::rotate(one.data, one.data + size / 2, one.data + size);
-    KernelCall call(
-        kernels_, node_.expression_object(), Pass::gradient, node_.space(), node_.count());
-    call.differentiate(targets_);
-    node_.bind_saved(call);
-    call.bind(call.layout.grad_output(), one);
-    for (std::size_t k = 0; k < kernels_.operand_count; ++k) {
-        if (!targets_.makes_gradient(k)) continue;
-        auto& d = derivatives_[2 * k + imaginary];
-        if (!d.defined()) d = AnyArray(node_.space(), kernels_.operand[k]->element);
-        call.bind(call.layout.gradients() + k, d);
-    }
-    call.run();
-}
-
-XGRAD_LAZY_BODY AnyTensor LocalJacobian::multiply(
-    bool pushes, std::size_t k, AnyArray const& by, Shape const& shape) const {
-    auto const &operand = *kernels_.operand[k], &result = *kernels_.result;
-    auto const& type = *node_.table().operand_types[k];
-    std::size_t const directions = by.shape[0], dims = node_.space().size(),
-                      parts = is_complex_ ? 2 : 1;
-    bool const is_complex_operand = xgrad::is_complex(type.dtype);
-    KernelTable table = operand.tile_element == (is_complex_operand ? 16 : 8)
-                            ? product_table<double>(pushes, is_complex_operand, is_complex_)
-                            : product_table<float>(pushes, is_complex_operand, is_complex_);
-    ElementType const* types[] = {&operand, &operand, &operand};
-    if (!pushes) types[parts] = &result;
-    table.operand = types;
-    table.written = pushes ? &result : &operand;
-    table.in_place = operand.in_place && result.in_place;
-    AnyTensor product(TensorImpl::make(
-        pushes ? node_.table().result_type : type, batch_shape(directions, shape)));
-    auto& to = product.impl().array;
-    to = aligned_batch(std::move(to), dims);
-    Shape const space = batch_shape(directions, node_.space());
-    AnyArray const aligned = aligned_batch(by, dims);
-    KernelCall call(table, zero_buffer.elements, Pass::value, space, numel(space));
-    for (std::size_t part = 0; part < parts; ++part) call.bind(part, derivatives_[2 * k + part]);
-    call.bind(parts, aligned);
-    call.bind(call.layout.result(), to);
-    call.run();
-    return product;
-}
-
-XGRAD_LAZY_BODY AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangents) const {
-    auto const* const sum = node_.sum();
-    AnyTensor y;
-    for (std::size_t k = 0; k < kernels_.operand_count; ++k) {
-        if (!targets_.makes_gradient(k) || !tangents[node_.edge_of(k)].defined()) continue;
-        auto const part = multiply(true, k, tangents[node_.edge_of(k)].impl().array,
-            sum ? sum->reduced(node_.space(), true) : node_.space());
-        if (y.defined()) node_.table().result_type.add_in_place(y, part);
-        else y = part;
-    }
-    if (sum)
-        y.impl().array.reshape(
-            batch_shape(y.shape()[0], sum->reduced(node_.space(), sum->keeps_dims)));
-    return y;
-}
-
-XGRAD_LAZY_BODY void LocalJacobian::pull(
-    AnyTensor const& gradients, std::span<AnyTensor> results) const {
-    auto const* const sum = node_.sum();
-    AnyArray g = gradients.impl().array;
-    if (sum) {
-        if (!g.contiguous) g = gradients.impl().type->copy(gradients).impl().array;
-        g.reshape(batch_shape(g.shape[0], sum->reduced(node_.space(), true)));
-    }
-    for (std::size_t k = 0; k < kernels_.operand_count; ++k) {
-        if (!targets_.makes_gradient(k)) continue;
-        auto const& shape = node_.operand_shape(k);
-        auto const gradient = multiply(false, k, g, shape);
-        gradient.impl().array.reshape(batch_shape(g.shape[0], shape));
-        add_to(results[node_.edge_of(k)], gradient);
-    }
+    warn(operation, ": the change in place of ", describe(t),
+        " is seen through another Tensor, too, which refers to the same elements: a copy, as in "
+        "`old = x`, a by-value parameter or a capture, is no copy of the elements here. Write "
+        "x.clone() where one is meant. Changed in: ",
+        place);
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_LOCAL_JACOBIAN_IPP
+
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INPLACE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PARTS_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PARTS_IPP
 
 // ======== xgrad/impl/tensor/parts.ipp
-// Bodies of parts.hpp, join.hpp, ordering.hpp and views.hpp.
+// Bodies of arraywise_record.hpp, parts.hpp, join.hpp, ordering.hpp and views.hpp.
 
 namespace xgrad::detail {
+
+XGRAD_FUNCTION void ArraywiseRecord::apply(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    if (!gradients[0].defined()) return;
+    AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : AnyTensor();
+    LocalArray<AnyTensor, 6> made(table_.count);
+    LocalArray<AnyTensor const*, 6> x(table_.count);
+    for (std::size_t i = 0; i < table_.count; ++i)
+        if (uses_ & uses_argument(i)) x[i] = &operands_[i].saved.unpacked_into(made[i], *this);
+        else if (table_.all_uses & uses_argument(i))
+            x[i] = &(made[i] = shape_only(*table_.operands[i], operands_[i].shape));
+    pull(wanted_, gradients[0], y.defined() ? y : gradients[0], x.data(),
+        results.data()); // a gradient has the result's shape
+}
+
+XGRAD_FUNCTION void ArraywiseRecord::push_tangents(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    if (!table_.is_linear)
+        return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);
+    for (std::size_t i = 0; i < table_.count; ++i) {
+        if (!(wanted_ >> i & 1) || !tangents[operands_[i].edge].defined()) continue;
+        std::vector<AnyTensor> x(table_.count);
+        for (std::size_t j = 0; j < x.size(); ++j)
+            x[j] = j == i ? tangents[operands_[i].edge] : operands_[j].saved.unpack(*this);
+        add_to(results[0], value(x.data()));
+    }
+}
+
+XGRAD_FUNCTION Axes ArraywiseRecord::kept_axes(
+    std::size_t edge, std::size_t rank_of_input, std::size_t rank) const {
+    std::size_t i = 0;
+    while (!(wanted_ >> i & 1) || operands_[i].edge != edge) ++i;
+    return table_.kept_axes(*this, i, rank_of_input, rank);
+}
+
+XGRAD_FUNCTION std::string ArraywiseRecord::formula() const {
+    std::string s(table_.name);
+    for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_name(i);
+    return s + ")";
+}
+
+XGRAD_FUNCTION void ArraywiseRecord::release_saved() noexcept {
+    for (std::size_t i = 0; i < table_.count; ++i) operands_[i].saved.release();
+    result_.release();
+}
+
+XGRAD_FUNCTION std::vector<NamedSavedTensor> ArraywiseRecord::saved_tensors() {
+    std::vector<NamedSavedTensor> all;
+    for (std::size_t i = 0; i < table_.count; ++i)
+        if (uses_ & uses_argument(i)) all.push_back({tensor_name(i), &operands_[i].saved});
+    if (uses_ & uses_result) all.push_back({"result", &result_});
+    return all;
+}
+
+XGRAD_FUNCTION void ArraywiseRecord::connect(
+    AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges) {
+    std::size_t used_edges = 0;
+    operands_ = operands;
+    if (!table_.is_linear) shape_ = result.shape();
+    for (std::size_t i = 0; i < table_.count; ++i) {
+        if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
+        operands_[i].edge = static_cast<std::uint8_t>(used_edges);
+        edges[used_edges++] = gradient_edge(*x[i]);
+        wanted_ |= OperandMask{1} << i;
+        uses_ |= table_.uses[i];
+    }
+    for (std::size_t i = 0; i < table_.count; ++i)
+        if (uses_ & uses_argument(i)) operands_[i].saved = SavedTensor::operand(*x[i]);
+        else operands_[i].shape = x[i]->shape();
+    if (uses_ & uses_result) result_ = SavedTensor::result(result);
+    set_edges(edges, used_edges);
+}
+
+XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
+    if (!recording()) return false;
+    for (auto const* t : operands)
+        if (is_differentiable(t->dtype()) && t->requires_grad()) return true;
+    return false;
+}
 
 XGRAD_LAZY_BODY AnyArray AxisSlice::view_of(AnyArray const& a, std::size_t size) const {
     Shape shape = a.shape;
@@ -30335,6 +30759,7 @@ public:
         else distribute(tangents[0], results);
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    Dependence dependence() const noexcept override { return Dependence::selection; }
     std::string name() const override { return backward_name(name_); }
 
 private:
@@ -30515,14 +30940,9 @@ XGRAD_LAZY_BODY AnyArray view_on(
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
 
 // ======== xgrad/impl/tensor/record.ipp
-// Bodies of record.hpp, bound_operands.hpp and operand_plan.hpp.
+// Bodies of record.hpp and operand_plan.hpp.
 
 namespace xgrad::detail {
-
-XGRAD_FUNCTION Edge fused_edge(void const* expression, AnyTensor const* const* operands,
-    BoundOperands const& in, AnyTensor const& result) {
-    return {FusedNode::make(expression, operands, in, nullptr, result), 0};
-}
 
 XGRAD_FUNCTION AnyTensor record_flat(
     RecordTable const& table, void const* expression, AnyTensor const* const* operands) {
@@ -30602,7 +31022,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined_operand(
     fail_undefined("an operation", "its argument");
 }
 
-XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const* expression,
+XGRAD_FUNCTION void BoundOperands::bind(RecordTable const& table, void const* expression,
     AnyTensor const* const* operands, bool result_exists, std::string_view as) {
     std::size_t const n = table.kernels.operand_count;
     bool const records = table.plans && recording();
@@ -30714,217 +31134,6 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
-
-// ======== xgrad/impl/tensor/shared_writes.ipp
-// Bodies of shared_writes.hpp.
-
-#ifdef XGRAD_WARN_ON_SHARED_WRITES
-
-#    include <set>
-#    include <thread>
-#    include <unordered_map>
-
-namespace xgrad::detail {
-
-/// The Tensors of the program, each with its thread: one that belongs to another thread is not
-/// read.
-struct HandleList {
-    std::mutex mutex;
-    std::unordered_map<AnyTensor const*, std::thread::id> threads;
-    std::set<std::vector<void*>> known_stacks;
-    std::set<std::string> known_places;
-
-    /// Never destroyed: tensors of static storage duration are destroyed later.
-    static HandleList& all() {
-        static HandleList& list = *new HandleList;
-        return list;
-    }
-    std::size_t count(TensorImpl const* t) const {
-        auto const here = std::this_thread::get_id();
-        return static_cast<std::size_t>(std::ranges::count_if(threads, [&](auto const& entry) {
-            return entry.second == here && entry.first->handle().get() == t;
-        }));
-    }
-};
-
-XGRAD_LAZY_BODY void add_handle(AnyTensor const* handle) noexcept {
-    auto& list = HandleList::all();
-    std::lock_guard const lock(list.mutex);
-    list.threads.insert_or_assign(handle, std::this_thread::get_id());
-}
-
-XGRAD_LAZY_BODY void remove_handle(AnyTensor const* handle) noexcept {
-    auto& list = HandleList::all();
-    std::lock_guard const lock(list.mutex);
-    list.threads.erase(handle);
-}
-
-XGRAD_LAZY_BODY void check_shared_write(AnyTensor const& t, std::string_view operation) {
-    if (t.handle()->refs.load() < 2 || t.is_view() || (t.is_leaf() && t.requires_grad())) return;
-    auto& list = HandleList::all();
-    std::string place;
-    {
-        std::lock_guard const lock(list.mutex);
-        auto const handles = list.count(t.handle().get());
-        if (handles < 2) return;
-        auto frames = call_stack();
-        frames.resize(std::min<std::size_t>(frames.size(), 16));
-        if (!list.known_stacks.insert(frames).second) return;
-        place = call_stack_texts({frames})[0]; // "\n    file:line, in function" for each function
-        if (auto const end = place.find('\n', 1); end != std::string::npos) place.resize(end);
-        if (place.find(", in ") == std::string::npos) place = "an unknown place (compile with -g)";
-        else if (!list.known_places.insert(std::string(operation) + place).second) return;
-    }
-    warn(operation, ": the change in place of ", describe(t),
-        " is seen through another Tensor, too, which refers to the same elements: a copy, as in "
-        "`old = x`, a by-value parameter or a capture, is no copy of the elements here. Write "
-        "x.clone() where one is meant. Changed in: ",
-        place);
-}
-
-} // namespace xgrad::detail
-
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_STATE_DICT_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_STATE_DICT_IPP
-
-// ======== xgrad/impl/tensor/state_dict.ipp
-// Bodies of state_dict.hpp and print.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_LAZY_BODY AnyTensor value_copy(AnyTensor const& t) {
-    if (!t.defined()) return {};
-    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
-    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
-    return copy;
-}
-
-XGRAD_LAZY_BODY AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
-    if (from.dtype() == type.dtype) return value_copy(from);
-    AnyTensor const copy(TensorImpl::make(type, from.shape()));
-    with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
-        with_type(from, [&]<Scalar From>(Tensor<From> const& source) {
-            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>))
-                copy_elements(target.array_of(), source.array_of());
-        });
-    });
-    return copy;
-}
-
-XGRAD_LAZY_BODY double sum_of_powers(AnyTensor const& t, double p) {
-    bool const largest = p == std::numeric_limits<double>::infinity();
-    double total = 0;
-    with_type(t, [&]<Scalar T>(Tensor<T> const& tensor) {
-        if constexpr (Differentiable<T>)
-            for (T const v : contiguous(tensor.array_of())) {
-                double const modulus = static_cast<double>(std::abs(v));
-                if (largest) total = modulus > total || modulus != modulus ? modulus : total;
-                else total += p == 2 ? modulus * modulus : std::pow(modulus, p);
-            }
-    });
-    return total;
-}
-
-XGRAD_LAZY_BODY void overwrite(AnyTensor const& to, AnyTensor const& from) {
-    to.impl().array.storage->bump();
-    to.impl().type->copy_elements(to.impl().array, from.impl().array);
-}
-
-XGRAD_LAZY_BODY NumberFormat format_of(std::ios_base const& out) {
-    auto const style = out.flags() & std::ios_base::floatfield;
-    return {static_cast<int>(out.precision()), style == std::ios_base::fixed        ? 'f'
-                                               : style == std::ios_base::scientific ? 'e'
-                                                                                    : 'g'};
-}
-
-XGRAD_LAZY_BODY std::string number_text(double v, NumberFormat format) {
-    if (v != v) return "nan"; // never "-nan"
-    char const pattern[] = {'%', '.', '*', format.style, '\0'};
-    char digits[32];
-    auto const write = [&](char* to, std::size_t n) {
-        return static_cast<std::size_t>(std::snprintf(to, n, pattern, format.precision, v));
-    };
-    std::size_t const n = write(digits, sizeof digits);
-    if (n < sizeof digits) return {digits, n};
-    std::string text(n, '0'); // many digits after the point, or a large number as a fixed one
-    write(text.data(), n + 1);
-    return text;
-}
-
-XGRAD_LAZY_BODY std::string grad_fn_text(AnyTensor const& t) {
-    try {
-        if (auto const* const node = t.grad_fn()) return ", grad_fn=<" + node->name() + ">";
-    } catch (GraphError const&) { return ", grad_fn=<Invalid>"; }
-    return t.requires_grad() ? ", requires_grad=true" : "";
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_LAZY_BODY StateDict::StateDict(std::initializer_list<NamedTensor> entries) {
-    for (auto const& e : entries) set(e.name, e.tensor);
-}
-
-XGRAD_LAZY_BODY void StateDict::set(std::string const& name, AnyTensor tensor) {
-    if (find(name)) return void((*this)[name] = std::move(tensor));
-    NamedTensor entry{name, std::move(tensor)};
-    if (entries_.size() == entries_.capacity()) entries_.reserve(2 * entries_.size() + 1);
-    positions_.emplace(name, entries_.size());
-    entries_.push_back(std::move(entry)); // does not throw: there is no name without an entry
-}
-
-XGRAD_LAZY_BODY void StateDict::erase(std::string_view name) {
-    auto const at = positions_.find(name);
-    if (at == positions_.end()) return;
-    auto const erased = at->second;
-    positions_.erase(at);
-    for (auto& [_, i] : positions_) i -= i > erased;
-    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(erased));
-}
-
-XGRAD_LAZY_BODY AnyTensor const* StateDict::find(std::string_view name) const {
-    auto const at = positions_.find(name);
-    return at == positions_.end() ? nullptr : &entries_[at->second].tensor;
-}
-
-XGRAD_LAZY_BODY AnyTensor& StateDict::operator[](std::string_view name) {
-    return const_cast<AnyTensor&>(at(name));
-}
-
-XGRAD_LAZY_BODY AnyTensor const& StateDict::at(std::string_view name) const {
-    if (auto const* const t = find(name)) return *t;
-    detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
-}
-
-XGRAD_LAZY_BODY AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
-    if (from.shape("copy_") != shape("copy_"))
-        detail::fail<ShapeError>(
-            "copy_: a tensor of shape ", from.shape(), " does not fit one of shape ", shape());
-    if (!detail::converts(from.dtype(), dtype()))
-        detail::fail<TypeError>(
-            "copy_: ", name(from.dtype()), " does not convert to ", name(dtype()), " without loss");
-    if (is_grad_enabled() && (requires_grad() || from.requires_grad()))
-        detail::fail<GraphError>("copy_: the copy of an AnyTensor is not recorded: use a "
-                                 "NoGradGuard, or as<T>() on both sides");
-    detail::check_in_place(*this, "copy_", false);
-    detail::overwrite(*this, detail::converted_copy(from, *impl().type));
-    return *this;
-}
-
-XGRAD_LAZY_BODY double AnyTensor::norm() const {
-    if (!is_differentiable(dtype("norm")))
-        detail::fail<TypeError>(
-            "norm: a tensor of real or complex numbers is needed, not ", name(dtype()));
-    return std::sqrt(detail::sum_of_powers(*this, 2));
-}
-
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_STATE_DICT_IPP
 #if defined(XGRAD_SEPARATE_COMPILATION) && !defined(XGRAD_INSTANCES_ELSEWHERE)
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_INSTANCES_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_INSTANCES_IPP
