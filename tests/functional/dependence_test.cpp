@@ -273,3 +273,34 @@ TEST_CASE("a stack of matrices beside one matrix, and beside a stack of one") {
                   D(xg::jacobian(f, x).reshape({-1, n}))) == "");
     }
 }
+
+TEST_CASE("rows that meet are found beside NaN, and in hooks") {
+    double const nan = std::numeric_limits<double>::quiet_NaN();
+    D const x({{2., .5}, {4., 3.}, {1., 1.}}), m({{1., 0., 0.}, {0., nan, 1.}, {0., 0., 1.}});
+    auto const refused = [](auto const& f, D const& at) {
+        int count = 0;
+        for (auto const mode : {xg::Mode::automatic, xg::Mode::forward, xg::Mode::reverse}) try {
+                xg::jacobian(f, at, {.strategy = mode, .rows = true});
+            } catch (xg::GraphError const&) { ++count; }
+        return count == 3;
+    };
+    CHECK(refused([&](D const& a) { return matmul(m, a); }, x));
+    CHECK(refused([](D const& a) { return flip(cumsum(flip(D(sqrt(a)), 0), 0), 0); },
+        D({{2.}, {4.}, {-1.}})));
+    auto const hooked = [](D const& a) {
+        D s = cumsum(a, 1);
+        s.register_hook([](D const& g) { return D(g + 1e-9 * flip(g, 0)); });
+        return D(s * D({{1.}, {2.}, {3.}}));
+    };
+    for (auto const mode : {xg::Mode::automatic, xg::Mode::reverse})
+        CHECK_THROWS_WITH_AS(
+            xg::jacobian(hooked, D({{2.}, {4.}, {1.}}), {.strategy = mode, .rows = true}),
+            doctest::Contains("each row is a problem of its own"), xg::GraphError);
+    auto const kept = [](D const& a) {
+        D s = cumsum(a, 1);
+        s.register_hook([](D const& g) { return D(2. * g); });
+        return D(s * s);
+    };
+    D const y({{2.}, {4.}, {1.}});
+    CHECK(difference(D(xg::jacobian(kept, y, {.rows = true}).reshape({3, 1})), D(4. * y)) == "");
+}
