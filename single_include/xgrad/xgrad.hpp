@@ -25840,8 +25840,10 @@ XGRAD_LAZY_BODY Problems rows_of(Evaluation const& e) {
 XGRAD_LAZY_BODY void check_rows(Evaluation const& e, Problems const& rows) {
     std::size_t const n = rows.count;
     if (n < 2) return;
+    ForwardPass pass(e.inputs, e.outputs);
+    bool const forward = !pass.prefers_reverse(); // no hook, which may join rows, is called
     std::string const joins = find_joined_rows(e.inputs, e.outputs, n);
-    if (joins.empty()) return;
+    if (forward && joins.empty()) return;
     std::size_t directions = 2;
     for (std::size_t served = 2; served < n;
          directions += 2) // of d + 2: (2d + 2) / (d/2 + 1) as many
@@ -25854,8 +25856,6 @@ XGRAD_LAZY_BODY void check_rows(Evaluation const& e, Problems const& rows) {
     }
     std::uint32_t random = 1;
     NoGradGuard const off;
-    ForwardPass pass(e.inputs, e.outputs);
-    bool const forward = !pass.prefers_reverse();
     TensorSpan const from = forward ? e.inputs : e.outputs, to = forward ? e.outputs : e.inputs;
     std::size_t const in_a_pass = forward ? max_directions : 1;
     for (std::size_t first = 0; first < directions; first += in_a_pass) {
@@ -25883,12 +25883,12 @@ XGRAD_LAZY_BODY void check_rows(Evaluation const& e, Problems const& rows) {
         for (auto const& t : product)
             if (t.defined())
                 visit(t.is_contiguous() ? t : t.impl().type->copy(t),
-                    [&]<class P>(P const& x, std::size_t row, unsigned moves) {
-                        if (!(std::abs(x) * static_cast<P>(1 - moves) > 0)) return;
+                    [&](auto const& x, std::size_t row, unsigned moves) {
+                        if (moves || x == 0) return; // NaN may be an effect
                         fail<GraphError>(e.transform, ": Row ", row,
                             forward ? " depends" : " has an effect",
-                            " on other rows: each row is a problem of its own, and ", joins,
-                            " joins rows");
+                            " on other rows: each row is a problem of its own",
+                            joins.empty() ? "" : ", and " + joins + " joins rows");
                     });
     }
 }
