@@ -63,9 +63,6 @@ template struct ElementTypeOf<std::complex<float>, std::complex<float>>;
 template struct ElementTypeOf<std::complex<float>, std::complex<double>>;
 template struct ElementTypeOf<std::complex<double>, std::complex<double>>;
 
-template struct TracedEnds<double, double>;
-template struct TracedEnds<std::complex<double>, double>;
-
 template <class X> TracedTable const* shared_table() { return &X::table; }
 
 // An explicit instance of these refers to tables, and so has them compiled.

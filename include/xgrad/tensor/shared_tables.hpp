@@ -11,33 +11,58 @@
 
 namespace xgrad::detail {
 
+class FusedNode;
+class TracedVertices;
+
 /// Functions of one vertex type, for evaluation operation by operation (traced.hpp). Its tensors
 /// have the element kind of the vertex in the precision of the expression.
 struct TracedTable {
-    std::size_t operands = 0;
-    bool is_operand = false;
+    std::size_t operands; // of an operation
     /// Computes the value from the values of the operands (of an operand: from its tensor).
-    AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
-    /// What the gradient of an operand reads, and that gradient. A tensor that it does not read may
-    /// be undefined. Null where there is none.
-    struct Gradient {
-        Uses (*uses)(void const* operation) = nullptr;
-        AnyTensor (*pull)(void const* operation, AnyTensor const& g, AnyTensor const& y,
-            AnyTensor const* x) = nullptr;
-    };
-    Gradient const* gradients = nullptr; // of each operand
-    /// Converts the gradient of an operand to its shape and element type.
-    AnyTensor (*arrive)(AnyTensor const& g, Shape const& shape) = nullptr;
-
-    bool takes_gradients() const noexcept { return gradients || arrive; }
+    AnyTensor (*value)(void const* object, AnyTensor const* x);
+    /// Of an operation: the gradient of operand i; undefined where it has none.
+    AnyTensor (*pull)(
+        TracedVertices& all, std::size_t at, std::size_t i, AnyTensor const& gradient) = nullptr;
+    /// Of an operand: converts its gradient to its shape and element type.
+    AnyTensor (*arrive)(AnyTensor const& gradient, Shape const& shape) = nullptr;
+    /// The gradients of summands of its type from that of their sum.
+    AnyTensor (*spread)(
+        AnyTensor const& gradient, SumOver const& sum, Shape const& space) = nullptr;
 };
-struct TracedVertex {
-    TracedTable const* table;
-    void const* object; // an operation or a scalar constant
-    // Set by measure().
-    std::size_t end = 0; // index behind the vertices below it
-    std::size_t first_operand = 0;
-    OperandMask operand_mask = 0; // operands at or below it
+
+/// The vertices of an expression in prefix order: each before its operands. A value is computed
+/// when a gradient rule first reads it.
+class TracedVertices {
+public:
+    explicit TracedVertices(AnyTensor const* operands) : operands_(operands) {}
+    XGRAD_LAZY [[gnu::cold]] void append(
+        TracedTable const* table, void const* object, bool is_operand = false);
+    /// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads
+    /// need no values; the result is undefined where it was not saved.
+    XGRAD_LAZY [[gnu::cold]] void backpropagate(FusedNode const& node, AnyTensor const& result,
+        AnyTensor const& gradient, std::span<AnyTensor> results);
+
+    XGRAD_LAZY [[gnu::cold]] AnyTensor const& value(std::size_t at);
+    void const* object(std::size_t at) const { return all_[at].object; }
+    /// The vertex of operand i of an operation.
+    std::size_t operand(std::size_t at, std::size_t i) const {
+        for (++at; i > 0; --i) at = end(at);
+        return at;
+    }
+
+private:
+    struct Vertex {
+        TracedTable const* table;
+        void const* object;        // an operation or a scalar constant
+        std::size_t first_operand; // of those at and below it
+        AnyTensor value, gradient;
+    };
+    /// The index behind the vertices below `at`.
+    std::size_t end(std::size_t at) const { return operand(at, all_[at].table->operands); }
+
+    std::vector<Vertex> all_;
+    std::size_t operand_count_ = 0;
+    AnyTensor const* operands_;
 };
 
 template <class... Op> struct Operations {};

@@ -9,7 +9,7 @@
 // computed.
 // Errors: those of the operation; the functions are for the rules of operations, not for programs.
 //
-// Read next: Replay at the end, and traced_pass() in fused_gradient_node.hpp.
+// Read next: TracedVertices in shared_tables.hpp, apply_recorded() in fused_gradient_node.hpp.
 #pragma once
 
 #include <xgrad/ops/shaping.hpp>
@@ -28,6 +28,7 @@ template <Scalar T> struct Traced {
     static constexpr std::size_t operand_count = 1;
     Tensor<T> tensor; // the value, recorded
 };
+template <class T> Traced(Tensor<T>) -> Traced<T>;
 
 namespace detail {
 template <class X> inline constexpr bool is_traced = false;
@@ -52,8 +53,6 @@ template <class P, Number N> auto traced_operand(N n) {
     return t;
 }
 
-template <class T> Traced<T> traced(Tensor<T> t) { return {std::move(t)}; }
-
 } // namespace detail
 
 /// Called by express() where an operand is Traced.
@@ -64,7 +63,7 @@ template <class Op, class... X>
     auto const record_one = [&]<class... O>(O const&... operands) {
         return detail::record(Expression<Op, O...>(std::move(op), operands...));
     };
-    return detail::traced(record_one(detail::traced_operand<P>(x)...));
+    return Traced{record_one(detail::traced_operand<P>(x)...)};
 }
 
 namespace detail {
@@ -80,17 +79,6 @@ template <class To, class From> Tensor<To> projected(Traced<From> const& g) {
     else return cast<To>(g.tensor);
 }
 
-/// Converts an operand to complex where the signature says so.
-template <class L, class P, class T> auto promoted(Traced<T> const& x) {
-    if constexpr (std::same_as<L, C> && !is_complex<T>) {
-        using Z = traced_scalar<L, P>;
-        return traced(x.tensor.defined() ? cast<Z>(x.tensor) : Tensor<Z>());
-    } else return x;
-}
-template <class T> Traced<T> traced_as(AnyTensor const& t) {
-    return {t.defined() ? t.as<T>() : Tensor<T>()};
-}
-
 template <class T, class P> struct TracedOperand {
     using S = traced_scalar<kind_of<T>, P>;
     [[gnu::cold]] static AnyTensor value(void const*, AnyTensor const* x) {
@@ -99,9 +87,14 @@ template <class T, class P> struct TracedOperand {
     [[gnu::cold]] static AnyTensor arrive(AnyTensor const& g, Shape const& shape) {
         return sum_to(projected<T>(Traced<S>{g.as<S>()}), shape);
     }
+    [[gnu::cold]] static AnyTensor spread(
+        AnyTensor const& g, SumOver const& sum, Shape const& space) {
+        auto const scaled = g.impl().type->scaled(g, sum.scale).template as<T>();
+        return broadcast_to(reshape(scaled, Axes(sum.reduced(space, true))), space);
+    }
     static constexpr TracedTable make() {
-        TracedTable t{0, true, &value};
-        if constexpr (Differentiable<T>) t.arrive = &arrive;
+        TracedTable t{0, &value};
+        if constexpr (Differentiable<T>) t.arrive = &arrive, t.spread = &spread;
         return t;
     }
     static constexpr TracedTable table = make();
@@ -110,7 +103,7 @@ template <class N, class P> struct TracedNumber {
     [[gnu::cold]] static AnyTensor value(void const* number, AnyTensor const*) {
         return traced_operand<P>(static_cast<Constant<N> const*>(number)->value());
     }
-    static constexpr TracedTable table{0, false, &value};
+    static constexpr TracedTable table{0, &value};
 };
 
 /// Op with its signature in an expression of precision P, on operands of kinds L.
@@ -118,160 +111,77 @@ template <class Op, class Signature, class P, class Indices, class... L> struct 
 template <class Op, class Y, class... A, class P, std::size_t... I, class... L>
 struct TracedOperationAt<Op, Y(A...), P, std::index_sequence<I...>, L...> {
     using result = traced_scalar<Y, P>;
-    template <std::size_t J> using operand = std::tuple_element_t<J, std::tuple<L...>>;
 
     [[gnu::cold]] static AnyTensor value(void const* op, AnyTensor const* x) {
         return cast<result>(record(Expression<Op, Tensor<traced_scalar<L, P>>...>(
             *static_cast<Op const*>(op), x[I].template as<traced_scalar<L, P>>()...)));
     }
-    template <std::size_t J> [[gnu::cold]] static Uses uses(void const* op) {
-        return partial_uses<J>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{},
-            std::index_sequence<I...>{});
+    /// A vertex of kind From as an argument of kind To; undefined where a rule does not read it.
+    template <class To, class From>
+    [[gnu::cold]] static Traced<traced_scalar<To, P>> read(
+        TracedVertices& all, std::size_t vertex, Uses is_read) {
+        if (!is_read) return {};
+        return {cast<traced_scalar<To, P>>(all.value(vertex).as<traced_scalar<From, P>>())};
     }
-    template <std::size_t J>
+    template <std::size_t J, class Aj, class Lj>
+    [[gnu::cold]] static AnyTensor pull_to(
+        TracedVertices& all, std::size_t at, AnyTensor const& g) {
+        if constexpr (takes_gradients<Y> && takes_gradients<Aj> && takes_gradients<Lj>) {
+            auto const& op = *static_cast<Op const*>(all.object(at));
+            Uses const uses =
+                partial_uses<J>(op, std::type_identity<Y(A...)>{}, std::index_sequence<I...>{});
+            auto const d = op.partial(wrt<J>{}, read<Y, Y>(all, at, uses & uses_result),
+                read<A, L>(all, all.operand(at, I), uses & uses_argument(I))...);
+            return projected<traced_scalar<Lj, P>>(detail::pull(Traced<result>{g.as<result>()}, d));
+        } else return {};
+    }
     [[gnu::cold]] static AnyTensor pull(
-        void const* op, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) {
-        auto const d = static_cast<Op const*>(op)->partial(wrt<J>{}, traced_as<result>(y),
-            promoted<A, P>(traced_as<traced_scalar<L, P>>(x[I]))...);
-        return projected<traced_scalar<operand<J>, P>>(detail::pull(traced_as<result>(g), d));
+        TracedVertices& all, std::size_t at, std::size_t j, AnyTensor const& g) {
+        AnyTensor gradient;
+        ((j == I ? void(gradient = pull_to<I, A, L>(all, at, g)) : void()), ...);
+        return gradient;
     }
-    template <std::size_t J> static constexpr TracedTable::Gradient gradient() {
-        if constexpr (takes_gradients<std::tuple_element_t<J, std::tuple<A...>>> &&
-                      takes_gradients<operand<J>>)
-            return {&uses<J>, &pull<J>};
-        else return {};
-    }
-    static constexpr TracedTable make() {
-        TracedTable t{sizeof...(L), false, &value};
-        if constexpr (takes_gradients<Y>) t.gradients = gradients.data();
-        return t;
-    }
-    static constexpr std::array<TracedTable::Gradient, sizeof...(L)> make_gradients() {
-        if constexpr (takes_gradients<Y>) return {gradient<I>()...};
-        else return {};
-    }
-    static constexpr auto gradients = make_gradients();
-    static constexpr TracedTable table = make();
+    static constexpr TracedTable table{sizeof...(L), &value, &pull};
 };
 template <class Op, class Signature, class P, class... L>
 struct TracedOperation : TracedOperationAt<Op, Signature, P, std::index_sequence_for<L...>, L...> {
 };
 
-/// The kind of a vertex; a scalar constant has the precision of the expression.
-template <class X, class P> struct TracedKind {
-    using type = typename X::kind;
+/// Appends the vertices at and below X, in an expression of precision P.
+template <class X, class P, class Indices = typename X::indices> struct VerticesOf;
+template <class T, class P> struct VerticesOf<Slot<T>, P, std::index_sequence<>> {
+    using kind = kind_of<T>;
+    [[gnu::cold]] static void append(void const* x, TracedVertices& out) {
+        out.append(table_of<TracedOperand<T, P>>(), x, true);
+    }
 };
-template <class N, class P> struct TracedKind<Constant<N>, P> {
-    using type = kind_of<typename decltype(traced_operand<P>(N{}))::value_type>;
-};
-
-/// What a vertex of an expression of precision P is.
-template <class X, class P> struct TracedVertexOf;
-template <class T, class P> struct TracedVertexOf<Slot<T>, P> {
-    using type = TracedOperand<T, P>;
-};
-template <class N, class P> struct TracedVertexOf<Constant<N>, P> {
-    using type = TracedNumber<N, P>;
-};
-template <class Op, class... X, class P> struct TracedVertexOf<Expression<Op, X...>, P> {
-    using type = TracedOperation<Op, typename Expression<Op, X...>::signature, P,
-        typename TracedKind<X, P>::type...>;
-};
-
-/// Appends a vertex: compiled once, since each type of expression calls it.
-XGRAD_LAZY [[gnu::cold]] void append_vertex(
-    CachedVector<TracedVertex>& vertices, TracedTable const* table, void const* object);
-/// Computes `end`, `first_operand` and `operands` of a vertex and of those below it.
-XGRAD_LAZY [[gnu::cold]] void measure(
-    CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
-
-/// Lists the vertices in prefix order: each before its operands.
-template <class X, class P, class Indices = typename X::indices> struct TracedVertices {
-    [[gnu::cold]] static void list(void const* x, CachedVector<TracedVertex>& out) {
-        append_vertex(out, table_of<typename TracedVertexOf<X, P>::type>(), x);
+template <class N, class P> struct VerticesOf<Constant<N>, P, std::index_sequence<>> {
+    using kind = kind_of<typename decltype(traced_operand<P>(N{}))::value_type>;
+    [[gnu::cold]] static void append(void const* x, TracedVertices& out) {
+        out.append(table_of<TracedNumber<N, P>>(), x);
     }
 };
 template <class Op, class... X, class P, std::size_t... I>
-struct TracedVertices<Expression<Op, X...>, P, std::index_sequence<I...>> {
+struct VerticesOf<Expression<Op, X...>, P, std::index_sequence<I...>> {
     using E = Expression<Op, X...>;
-    [[gnu::cold]] static void list(void const* expression, CachedVector<TracedVertex>& out) {
+    using kind = typename E::kind;
+    using Root = TracedOperation<Op, typename E::signature, P, typename VerticesOf<X, P>::kind...>;
+    [[gnu::cold]] static void append(void const* expression, TracedVertices& out) {
         auto const& e = *static_cast<E const*>(expression);
-        append_vertex(out, table_of<typename TracedVertexOf<E, P>::type>(), &e.op);
-        (TracedVertices<X, P>::list(&static_cast<OperandAt<I, X> const&>(e.x).operand, out), ...);
+        out.append(table_of<Root>(), &e.op);
+        (VerticesOf<X, P>::append(&static_cast<OperandAt<I, X> const&>(e.x).operand, out), ...);
     }
 };
 
-/// Conversions at the root of an expression of type Y and precision P.
-template <class Y, class P> struct TracedEnds {
-    /// The gradient of the result, or of a sum of it, in precision P.
-    static AnyTensor grad_output(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
-    static AnyTensor result(AnyTensor const& y);
-};
-template <class Y, class P>
-[[gnu::cold]] AnyTensor TracedEnds<Y, P>::grad_output(
-    AnyTensor const& gradient, SumOver const* sum, Shape const& space) {
-    if (!sum) return result(gradient);
-    auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
-    return result(broadcast_to(reshape(g, Axes(sum->reduced(space, true))), space));
-}
-template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::result(AnyTensor const& y) {
-    return cast<traced_scalar<kind_of<Y>, P>>(y.as<Y>());
-}
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template struct TracedEnds<double, double>;
-extern template struct TracedEnds<std::complex<double>, double>;
-#endif
-
-/// Evaluates vertices lazily: when a gradient rule first reads them.
-class Replay {
-public:
-    Replay(CachedVector<TracedVertex> vertices, AnyTensor const* operands, OperandMask wanted)
-        : vertices_(std::move(vertices)), values_(vertices_.size()), operands_(operands),
-          wanted_(wanted) {}
-    void set_result(AnyTensor y) { values_[0] = std::move(y); }
-
-    /// Sends the gradient of a vertex to the operands: destination(operand, its table, gradient).
-    template <class Destination>
-    [[gnu::cold]] void backpropagate(
-        std::size_t at, AnyTensor const& g, Destination const& destination) {
-        auto const& table = *vertices_[at].table;
-        if (table.is_operand) return destination(vertices_[at].first_operand, table, g);
-        std::size_t child = at + 1;
-        for (std::size_t i = 0; i < table.operands; ++i, child = vertices_[child].end) {
-            if (!(wanted_ & vertices_[child].operand_mask)) continue;
-            auto const gradient = table.gradients[i];
-            if (!gradient.pull) continue;
-            Uses const uses = gradient.uses(vertices_[at].object);
-            std::vector<AnyTensor> x(table.operands);
-            for (std::size_t j = 0, c = at + 1; j < table.operands; ++j, c = vertices_[c].end)
-                if (uses & uses_argument(j)) x[j] = value(c);
-            AnyTensor const part = gradient.pull(
-                vertices_[at].object, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
-            if (part.defined()) backpropagate(child, part, destination);
-        }
-    }
-
-private:
-    XGRAD_LAZY [[gnu::cold]] AnyTensor const& value(std::size_t at);
-
-    CachedVector<TracedVertex> vertices_;
-    CachedVector<AnyTensor> values_;
-    AnyTensor const* operands_;
-    OperandMask wanted_;
-};
-
-/// What traced_pass() calls for an expression of one type.
+/// What TracedVertices calls for an expression of one type.
 struct TracedExpression {
-    void (*list_vertices)(void const* expression, CachedVector<TracedVertex>& vertices);
-    AnyTensor (*grad_output)(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
-    AnyTensor (*result)(AnyTensor const& result);
+    void (*append)(void const* expression, TracedVertices& vertices);
+    TracedTable const* (*result)();
 };
 
 template <class F>
-TracedExpression const TracedExpressionOf<F>::value = {
-    &TracedVertices<F, compute_precision<F>>::list,
-    &TracedEnds<typename F::scalar, compute_precision<F>>::grad_output,
-    &TracedEnds<typename F::scalar, compute_precision<F>>::result};
+TracedExpression const TracedExpressionOf<F>::value = {&VerticesOf<F, compute_precision<F>>::append,
+    &table_of<TracedOperand<typename F::scalar, compute_precision<F>>>};
 
 } // namespace detail
 } // namespace xgrad

@@ -139,49 +139,43 @@ XGRAD_LAZY_BODY void link_forward_mode() noexcept {
     ForwardMode::linked.store(&all, std::memory_order_release);
 }
 
-XGRAD_LAZY_BODY AnyTensor const& Replay::value(std::size_t at) {
-    if (values_[at].defined()) return values_[at];
-    auto const& v = vertices_[at];
+XGRAD_LAZY_BODY AnyTensor const& TracedVertices::value(std::size_t at) {
+    auto& v = all_[at];
+    if (v.value.defined()) return v.value;
     std::vector<AnyTensor> x(v.table->operands);
-    for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end)
-        x[i] = value(child);
-    return values_[at] = v.table->value(
-               v.object, v.table->is_operand ? operands_ + v.first_operand : x.data());
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = value(operand(at, i));
+    return v.value = v.table->value(v.object, x.empty() ? operands_ + v.first_operand : x.data());
 }
 
-XGRAD_LAZY_BODY void append_vertex(
-    CachedVector<TracedVertex>& vertices, TracedTable const* table, void const* object) {
-    vertices.push_back({table, object});
+XGRAD_LAZY_BODY void TracedVertices::append(
+    TracedTable const* table, void const* object, bool is_operand) {
+    all_.push_back({table, object, operand_count_, {}, {}});
+    operand_count_ += is_operand;
 }
 
-XGRAD_LAZY_BODY void measure(
-    CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
-    auto& v = vertices[at];
-    v.first_operand = operand;
-    v.end = at + 1;
-    if (v.table->is_operand) v.operand_mask = OperandMask{1} << operand++;
-    for (std::size_t i = 0; i < v.table->operands; ++i) {
-        auto const child = v.end;
-        measure(vertices, child, operand);
-        v.end = vertices[child].end;
-        v.operand_mask |= vertices[child].operand_mask;
+XGRAD_LAZY_BODY void TracedVertices::backpropagate(FusedNode const& node, AnyTensor const& result,
+    AnyTensor const& gradient, std::span<AnyTensor> results) {
+    auto const& traced = *node.table().traced;
+    traced.append(node.expression_object(), *this);
+    auto const& root = *traced.result();
+    auto const* const sum = node.sum();
+    auto const g = sum ? root.spread(gradient, *sum, node.space()) : gradient;
+    all_[0].gradient = root.value(nullptr, &g);
+    if (result.defined()) all_[0].value = root.value(nullptr, &result);
+    for (std::size_t at = 0; at < all_.size(); ++at) {
+        auto const& v = all_[at];
+        if (!v.gradient.defined()) continue;
+        if (v.table->arrive)
+            add_to(results[node.edge_of(v.first_operand)],
+                v.table->arrive(v.gradient, node.operand_shape(v.first_operand)));
+        for (std::size_t i = 0, child = at + 1; i < v.table->operands; ++i, child = end(child)) {
+            std::size_t const first = all_[child].first_operand, behind = end(child);
+            std::size_t const last =
+                behind < all_.size() ? all_[behind].first_operand : operand_count_;
+            if (node.wanted() & operands_from(first, last - first))
+                all_[child].gradient = v.table->pull(*this, at, i, v.gradient);
+        }
     }
-}
-
-XGRAD_LAZY_BODY void traced_pass(TracedExpression const& traced, FusedNode const& node,
-    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
-    std::span<AnyTensor> results) {
-    CachedVector<TracedVertex> vertices; // in prefix order: each before its operands
-    traced.list_vertices(node.expression_object(), vertices);
-    std::size_t operand_count = 0;
-    measure(vertices, 0, operand_count);
-    Replay replay(std::move(vertices), operands, node.wanted());
-    if (result.defined()) replay.set_result(traced.result(result));
-    replay.backpropagate(0, traced.grad_output(gradient, node.sum(), node.space()),
-        [&](std::size_t operand, TracedTable const& t, AnyTensor const& g) {
-            if (!(node.wanted() >> operand & 1)) return;
-            add_to(results[node.edge_of(operand)], t.arrive(g, node.operand_shape(operand)));
-        });
 }
 
 /// d times t. It is 0 where t is, also if d is infinite: t may be the tangent of a constant.
