@@ -4,19 +4,11 @@
 // functions are instantiated for each pair of scalar types, not for each expression.
 #pragma once
 
-#include <array>
-#include <functional>
-
-#include <xgrad/core/vector.hpp>
 #include <xgrad/fuse/kernel.hpp>
 #include <xgrad/fuse/loop_operand.hpp>
+#include <xgrad/simd/reduce.hpp>
 
 namespace xgrad::detail {
-
-/// The type in which sums of elements of type T are accumulated.
-template <class T>
-using wide = std::conditional_t<std::same_as<T, float>, double,
-    std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
 
 /// t[i] = value. Written with batches because GCC vectorises the plain loop only at -O3.
 template <class E> void fill_run(E* t, std::size_t n, E value) {
@@ -36,11 +28,6 @@ void map_run(P* to, std::size_t n, F f, From const*... from) {
     if constexpr (Batch::width > 1)
         for (; i < n; ++i) to[i] = f(from[i]...);
 }
-template <class P> void add_reals(P* a, P const* t, std::size_t n) {
-    map_run(
-        a, n, [](auto x, auto y) XGRAD_LAMBDA_INLINE { return x + y; }, a, t);
-}
-
 /// Gathers: array of T to tile of E.
 template <class T, class E>
 void gather_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
@@ -64,108 +51,34 @@ void scatter_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t
         a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
 }
 
-/// Sums f over whole batches, lane by lane, in four independent accumulators that hide the latency
-/// of the addition. Returns the number of elements that it summed.
-template <class P, class F>
-XGRAD_INLINE std::size_t sum_batches(P const* p, std::size_t n, simd::Batch<P>& total, F f) {
-    constexpr std::size_t w = simd::Batch<P>::width;
-    simd::Batch<P> sum[4] = {0, 0, 0, 0};
-    std::size_t i = 0;
-    for (; i + 4 * w <= n; i += 4 * w)
-        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE {
-            sum[j] = sum[j] + f(simd::Batch<P>::load(p + i + j * w));
-        });
-    for (; i + w <= n; i += w) sum[0] = sum[0] + f(simd::Batch<P>::load(p + i));
-    total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    return i;
-}
-template <class P> XGRAD_INLINE P sum_of_lanes(simd::Batch<P> batch) {
-    P lanes[simd::Batch<P>::width];
-    batch.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
-    return lanes[0];
-}
-/// The sum of f over n elements.
-template <class P, class F> P sum_of_batches(P const* p, std::size_t n, F f) {
-    simd::Batch<P> total;
-    std::size_t i = sum_batches(p, n, total, f);
-    P sum = sum_of_lanes(total);
-    for (; i < n; ++i) sum += f(p[i]);
-    return sum;
-}
-
-/// True if a register holds at least four doubles; sum_widened() is not worth it for fewer.
-inline constexpr bool can_widen = kernel::register_bytes >= 32;
-/// The sums, in double, of the elements with even and with odd indices: real and imaginary parts if
-/// p points to complex numbers.
-template <class P> std::complex<double> sum_widened(P const* p, std::size_t n) {
-    using Wide = kernel::SimdVector<double>;
-    using Narrow = kernel::SimdVector<P, kernel::register_bytes / 2>;
-    constexpr std::size_t w = kernel::width<Wide, double>;
-    Wide sum[4] = {};
-    std::size_t i = 0;
-    for (; i + 4 * w <= n; i += 4 * w)
-        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE {
-            sum[j] += __builtin_convertvector(kernel::load<Narrow>(p + i + j * w), Wide);
-        });
-    for (; i + w <= n; i += w) sum[0] += __builtin_convertvector(kernel::load<Narrow>(p + i), Wide);
-    double lanes[w];
-    kernel::store(lanes, (sum[0] + sum[1]) + (sum[2] + sum[3]));
-    for (; i < n; ++i) lanes[i % w] += static_cast<double>(p[i]);
-    std::complex<double> total(0);
-    for (std::size_t lane = 0; lane < w; lane += 2)
-        total += std::complex<double>(lanes[lane], lanes[lane + 1]);
-    return total;
-}
-
-/// The sum of n elements, in interleaved partial sums.
-template <class W, class E> W sum_of(E const* t, std::size_t n) {
-    if constexpr (can_widen && std::same_as<W, double> && std::same_as<E, float>) {
-        auto const sum = sum_widened(t, n);
-        return sum.real() + sum.imag();
-    } else if constexpr (can_widen && std::same_as<W, std::complex<double>> &&
-                         std::same_as<E, std::complex<float>>)
-        return sum_widened(reinterpret_cast<float const*>(t), 2 * n);
-    else if constexpr (std::same_as<W, std::complex<precision_of<E>>> &&
-                       simd::Batch<precision_of<E>>::width % 2 == 0) {
+/// Reduces a tile into an array of A. With stride 0 the whole run is reduced into one element.
+template <class Reduction, class A, class E>
+void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
+    constexpr bool sums = std::same_as<Reduction, Sum<E>>;
+    auto const* const t = static_cast<E const*>(tile);
+    auto* const a = static_cast<A*>(array);
+    if (stride == 0) {
+        if constexpr (sums) *a += sum_of<A>(t, n);
+        else *a = Reduction::join(*a, reduce_elements<Reduction, A>(t, n));
+        return;
+    }
+    if constexpr (std::same_as<A, E> && (RealScalar<E> || (sums && is_complex<E>))) {
         using P = precision_of<E>;
-        P part[simd::Batch<P>::width];
-        auto const* const p = reinterpret_cast<P const*>(t);
-        simd::Batch<P> total;
-        std::size_t const done = sum_batches(p, 2 * n, total, std::identity());
-        total.store(part);
-        W sum(0);
-        for (std::size_t i = 0; i < simd::Batch<P>::width; i += 2) sum += W(part[i], part[i + 1]);
-        for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
-        return sum;
-    } else if constexpr (std::same_as<W, E> && RealScalar<E>)
-        return sum_of_batches(t, n, std::identity());
-    else {
-        W part[4] = {};
-        std::size_t i = 0;
-        for (; i + 4 <= n; i += 4)
-            for (std::size_t j = 0; j < 4; ++j) part[j] += converted<W>(t[i + j]);
-        for (; i < n; ++i) part[0] += converted<W>(t[i]);
-        return (part[0] + part[1]) + (part[2] + part[3]);
+        auto* const p = static_cast<P*>(array);
+        if (stride == 1)
+            return map_run(
+                p, n * (sizeof(E) / sizeof(P)),
+                [](auto x, auto y) XGRAD_LAMBDA_INLINE { return Reduction::join(x, y); }, p,
+                static_cast<P const*>(tile));
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
+        at = Reduction::join(at, converted<A>(t[i]));
     }
 }
-
-/// Accumulates: adds a tile to an array of W. With stride 0 the whole run is summed into one
-/// element.
 template <class W, class E>
 void accumulate_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
-    auto const* const t = static_cast<E const*>(tile);
-    auto* const a = static_cast<W*>(array);
-    if (stride == 0) *a += sum_of<W>(t, n);
-    else if (stride == 1) {
-        if constexpr (std::same_as<W, E> && RealScalar<E>) add_reals(a, t, n);
-        else if constexpr (std::same_as<W, E> && is_complex<E>)
-            add_reals(reinterpret_cast<precision_of<E>*>(a),
-                reinterpret_cast<precision_of<E> const*>(t), 2 * n);
-        else
-            for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
-    } else
-        for (std::size_t i = 0; i < n; ++i)
-            a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
+    reduce_strided<Sum<E>, W, E>(tile, array, stride, n);
 }
 
 /// Adds rows of n elements to an array of n. Four rows at a time, so the array is loaded and stored
@@ -202,7 +115,7 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
                     sums[r] = sums[r] + simd::Batch<P>::load(t + r * n + i);
                 });
             kernel::unroll<together>(
-                [&](auto r) XGRAD_LAMBDA_INLINE { take(row + r, sum_of_lanes(sums[r])); });
+                [&](auto r) XGRAD_LAMBDA_INLINE { take(row + r, reduce_lanes<Sum<P>>(sums[r])); });
         }
     for (; row < rows; ++row, t += n) take(row, sum_of<P>(t, n));
 }

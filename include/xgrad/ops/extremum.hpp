@@ -41,7 +41,8 @@ void distribute_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out
     auto const share_by = [=](auto has_it) {
         double count = 0;
         for (std::size_t i = 0; i < n; i += max_summed)
-            count += static_cast<double>(sum_of_batches(x + i, std::min(max_summed, n - i),
+            count += static_cast<double>(reduce_elements<Sum<T>, T>(x + i,
+                std::min(max_summed, n - i),
                 [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
         map_run(
             out, n,

@@ -47,52 +47,6 @@ template <class T> struct Smaller {
     XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, smaller(v, best)); }
 };
 
-/// Reduces n elements into a, in interleaved partial results.
-template <class Combine, class A, class T> void reduce_into(A& a, T const* t, std::size_t n) {
-    std::size_t i = 0;
-    if constexpr (std::same_as<A, T> && RealScalar<T>) {
-        using Batch = simd::Batch<T>;
-        Batch part[4] = {Combine::start(), Combine::start(), Combine::start(), Combine::start()};
-        for (; i + 4 * Batch::width <= n; i += 4 * Batch::width)
-            kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE {
-                part[j] = Combine::join(part[j], Batch::load(t + i + j * Batch::width));
-            });
-        for (; i + Batch::width <= n; i += Batch::width)
-            part[0] = Combine::join(part[0], Batch::load(t + i));
-        auto const join = [](Batch p, Batch q) XGRAD_LAMBDA_INLINE { return Combine::join(p, q); };
-        T lanes[Batch::width];
-        join(join(part[0], part[1]), join(part[2], part[3])).across(join).store(lanes);
-        a = Combine::join(a, lanes[0]);
-    } else {
-        A part[4] = {Combine::start(), Combine::start(), Combine::start(), Combine::start()};
-        for (; i + 4 <= n; i += 4)
-            for (std::size_t j = 0; j < 4; ++j)
-                part[j] = Combine::join(part[j], converted<A>(t[i + j]));
-        for (auto const p : part) a = Combine::join(a, p);
-    }
-    for (; i < n; ++i) a = Combine::join(a, converted<A>(t[i]));
-}
-
-/// Reduces a tile of T into an array of accumulators. With stride 0 the whole run is reduced into
-/// one element.
-template <class Combine, class T>
-void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
-    using A = typename Combine::accumulator;
-    auto const* const t = static_cast<T const*>(tile);
-    auto* const a = static_cast<A*>(array);
-    if (stride == 0) return reduce_into<Combine>(*a, t, n);
-    std::size_t i = 0;
-    if constexpr (std::same_as<A, T> && RealScalar<T>) {
-        using Batch = simd::Batch<T>;
-        for (; stride == 1 && i + Batch::width <= n; i += Batch::width)
-            Combine::join(Batch::load(a + i), Batch::load(t + i)).store(a + i);
-    }
-    for (; i < n; ++i) {
-        auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
-        at = Combine::join(at, converted<A>(t[i]));
-    }
-}
-
 /// The elements of a contiguous array of W as elements of T.
 template <class T, class W> Array<T> narrowed(Array<W> const& a) {
     if constexpr (std::same_as<W, T>) return a;
@@ -109,7 +63,7 @@ Array<T> reduce_expression(KernelTable const& table, void const* expression,
     AnyArray const* const* operands, Shape const& space, Axes const& axes, bool keep) {
     using A = typename Combine::accumulator;
     Array<A> all(reduced_shape(space, axes, true), Combine::start());
-    static constexpr Transfer reduction = transfer_by<A, T, &reduce_strided<Combine, T>>;
+    static constexpr Transfer reduction = transfer_by<A, T, &reduce_strided<Combine, A, T>>;
     KernelCall call(table, expression, Pass::value, space, numel(space));
     call.bind_operands(operands);
     call.reduce(all, reduction);
@@ -120,9 +74,10 @@ Array<T> reduce_expression(KernelTable const& table, void const* expression,
 
 /// Reduces all elements of a contiguous array.
 template <class Combine, Scalar T> T reduce_all_elements(Array<T> const& x) {
-    auto all = Combine::start();
+    typename Combine::accumulator all = Combine::start();
     for (std::size_t i = 0; i < x.numel; i += max_summed)
-        reduce_into<Combine>(all, x.begin() + i, std::min(max_summed, x.numel - i));
+        reduce_strided<Combine, decltype(all), T>(
+            x.begin() + i, &all, 0, std::min(max_summed, x.numel - i));
     return converted<T>(all);
 }
 /// Reduces an array over axes.
