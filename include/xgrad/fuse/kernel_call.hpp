@@ -2,10 +2,10 @@
 // array to each argument of the kernel, in the order of KernelLayout; run() alone decides how the
 // kernel gets the elements.
 //
-// An argument is plain where its array is contiguous, ends in a whole batch, is as large as the
-// index space, and of the type that the kernel computes with: it is one pointer. A pass is one call
-// of the kernel where all arguments are plain and small, or one element, which a buffer repeats, or
-// to which it is reduced.
+// An argument is plain where its array is contiguous, as large as the index space, and of the type
+// that the kernel computes with: it is one pointer. A pass is one call of the kernel where all
+// arguments are plain and small, or one element, which a buffer repeats, or to which it is reduced.
+// Where an array does not end in a whole batch, the last batch is one more call, on copies.
 // Else it is an NdLoop. An output whose array is smaller than the index space is summed, in double
 // precision as all sums are.
 // Invariant: the arrays, their shapes and their strides stay where they are until run() returns.
@@ -77,7 +77,7 @@ public:
     XGRAD_INLINE double run() {
         if (other_count_ || block_.n > part_size) [[unlikely]]
             return run_others();
-        return run_kernel(block_, may_pad());
+        return run_kernel(block_, is_padded_ && may_pad());
     }
 
 private:
@@ -101,7 +101,7 @@ private:
     bool may_pad() const { return !padding_ || !(kernels_.calls_numbers || traps_exceptions()); }
     /// Calls the kernel on a block, whose arguments end in whole batches where it is `padded`.
     double run_kernel(KernelBlock& block, bool padded) const {
-        if (padded) [[likely]]
+        if (padded || !(block.n & (kernels_.lanes - 1))) [[likely]]
             kernel_(block);
         else run_unpadded(block);
         return block.sum;
@@ -119,6 +119,7 @@ private:
     std::size_t const arguments_; // of this pass
     std::size_t const plain_; // elements of a plain array; no array has so many where none is plain
     std::uint8_t const padding_; // of a plain array: see AnyArray; 0 for whole batches
+    bool is_padded_ = true;      // all plain arrays that are bound
     std::size_t other_count_ = 0;
     void* at_[max_arguments]; // plain arguments
     Other others_[max_arguments];

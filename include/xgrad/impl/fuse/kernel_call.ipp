@@ -48,6 +48,10 @@ XGRAD_FUNCTION ElementType const& KernelCall::type(std::size_t k) const {
 
 XGRAD_NOINLINE XGRAD_FUNCTION void KernelCall::bind_other(
     std::size_t k, ArraySpan a, double factor) {
+    if (a.numel == plain_ && !a.strides) { // a view, or memory of others
+        is_padded_ = false;
+        return;
+    }
     auto const& info = type(k);
     at_[k] = nullptr;
     auto& other = others_[other_count_++];
@@ -61,14 +65,15 @@ XGRAD_NOINLINE XGRAD_FUNCTION void KernelCall::bind_other(
 }
 
 /// A pass with arguments that are not plain. Sums have memory of their own where they are made in a
-/// wider type. Where each such argument is one element, and has a buffer, it is one call.
+/// wider type. Where each such argument is one element, which fills a buffer, no loop is needed.
 XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
     std::span const others(others_, other_count_);
-    std::size_t const n = block_.n, row = 16 * kernel::rounded_up(n, 16);
-    bool one_call = n <= part_size && others.size() * row <= buffer_bytes;
-    std::size_t wide_sums = 0;
+    std::size_t const n = block_.n, row = kernel::rounded_up(n, 16);
+    bool one_call = n <= part_size;
+    std::size_t wide_sums = 0, buffered = 0;
     for (auto const& [k, o, sums_of, factor] : others) {
         one_call &= o.array.numel == 1;
+        buffered += row * type(k).tile_element;
         if (sums_of && type(k).wide_element > type(k).element) wide_sums += o.array.numel;
     }
     AnyArray const wide({wide_sums}, sizeof(std::complex<double>));
@@ -81,17 +86,17 @@ XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
         std::memset(o.array.data, 0, bytes);
     }
     double sum;
-    if (!one_call) sum = run_in_loop();
+    if (!one_call || buffered > buffer_bytes) sum = run_in_loop();
     else {
         alignas(64) std::byte buffers[buffer_bytes];
         auto* buffer = buffers;
         for (auto const& [k, o, sums_of, factor] : others) {
-            at_[k] = std::exchange(buffer, buffer + row);
+            at_[k] = std::exchange(buffer, buffer + row * type(k).tile_element);
             if (o.is_input())
                 (*o.transfer)(at_[k], o.array.data, 0, kernel::rounded_up(n, kernels_.lanes));
             if (k < layout.operand_count) block_.constant |= OperandMask{1} << k;
         }
-        sum = run_kernel(block_, may_pad());
+        sum = run_kernel(block_, is_padded_ && may_pad());
         for (auto const& [k, o, sums_of, factor] : others)
             if (!o.is_input()) (*o.transfer)(at_[k], o.array.data, 0, n);
     }
@@ -128,7 +133,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
         block.constant = facts.constant;
         auto const first = self.layout.gradients();
         block.added_to = first < 64 ? facts.added_to >> first : 0;
-        return self.run_kernel(block, (count & (self.kernels_.lanes - 1)) == 0);
+        return self.run_kernel(block, false);
     };
     return loop.run({call, this});
 }
