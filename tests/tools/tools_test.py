@@ -82,23 +82,28 @@ class Amalgamate(Tree):
         self.write("a.hpp", "#pragma once\nint a;\n")
         self.write("nn.hpp", "#pragma once\n#include <xgrad/nn/b.hpp>\n#include <xgrad/xgrad.hpp>\n")
         self.write("nn/b.hpp", "#pragma once\nint b;\n")
-        self.write("testing/check.hpp", "#pragma once\n#include <xgrad/a.hpp>\nint c;\n")
+        self.write("testing/gradcheck.hpp", "#pragma once\n#include <xgrad/a.hpp>\nint c;\n")
         self.write("xgrad.hpp", "#pragma once\n#include <xgrad/a.hpp>\n")
         self.single()
-        single = self.root / "single_include/xgrad"
-        for header, home in (("testing/check.hpp", "xgrad.hpp"), ("a.hpp", "xgrad.hpp"), ("nn/b.hpp", "nn.hpp")):
-            self.assertIn(f"#include <xgrad/{home}>\n", (single / header).read_text())
-        program = "#include <xgrad/testing/check.hpp>\n#include <xgrad/nn/b.hpp>\nint main() { return a + b + c; }\n"
+        names = [path.relative_to(self.root / "single_include").as_posix() for path in (self.root / "single_include").rglob("*.hpp")]
+        self.assertEqual(sorted(names), ["xgrad/nn.hpp", "xgrad/testing/gradcheck.hpp", "xgrad/xgrad.hpp"])
+        single = self.root / "all/xgrad"
+        self.assertEqual(self.amalgamate("--internal", "--output", str(single / "xgrad.hpp"))[0], 0)
+        for folder, header, home in ((self.root / "single_include/xgrad", "testing/gradcheck.hpp", "xgrad.hpp"),
+                                     (single, "testing/gradcheck.hpp", "xgrad.hpp"), (single, "a.hpp", "xgrad.hpp"), (single, "nn/b.hpp", "nn.hpp")):
+            self.assertIn(f"#include <xgrad/{home}>\n", (folder / header).read_text())
+        program = "#include <xgrad/testing/gradcheck.hpp>\n#include <xgrad/nn/b.hpp>\nint main() { return a + b + c; }\n"
         run = subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-fsyntax-only", "-x", "c++", f"-I{single.parent}", "-"],
                              input=program, encoding="utf-8")
         self.assertEqual(run.returncode, 0)
+        single = self.root / "single_include/xgrad"
         self.assertEqual(self.amalgamate("--check"), (0, ""))
-        (single / "testing/check.hpp").write_text("int c;\n")
-        self.assertIn("check.hpp is not what include/xgrad makes of it", self.amalgamate("--check")[1])
+        (single / "testing/gradcheck.hpp").write_text("int c;\n")
+        self.assertIn("gradcheck.hpp is not what include/xgrad makes of it", self.amalgamate("--check")[1])
         self.single()
-        (self.root / "include/xgrad/testing/check.hpp").unlink()
+        (self.root / "include/xgrad/testing/gradcheck.hpp").unlink()
         self.single()
-        self.assertIn("check.hpp is made of no header any more", self.amalgamate("--check")[1])
+        self.assertIn("gradcheck.hpp is made of no header any more", self.amalgamate("--check")[1])
 
     def test_headers_beside_the_library_have_forwarders_beside_it(self):
         self.write("xgrad.hpp", "#pragma once\n")
@@ -107,9 +112,12 @@ class Amalgamate(Tree):
         self.single()
         single = self.root / "single_include"
         self.assertIn("\nint b;\n", (single / "xgrad/nn.hpp").read_text())
-        self.assertIn("#include <xgrad/nn.hpp>\n", (single / "xgrad_nn/b.hpp").read_text())
-        self.write("nn.hpp", "#pragma once\n#include <xgrad/xgrad.hpp>\n")
-        self.single()
+        self.assertFalse((single / "xgrad_nn").exists())
+        every = self.root / "all"
+        self.assertEqual(self.amalgamate("--internal", "--output", str(every / "xgrad/xgrad.hpp"))[0], 0)
+        self.assertIn("#include <xgrad/nn.hpp>\n", (every / "xgrad_nn/b.hpp").read_text())
+        (single / "xgrad_nn").mkdir()
+        (single / "xgrad_nn/b.hpp").write_text("int b;\n")
         self.assertIn("xgrad_nn/b.hpp is made of no header any more", self.amalgamate("--check")[1])
         self.write("nn.hpp", "#pragma once\n#include <xgrad_nn/c.hpp>\n")
         self.assertIn("nn.hpp:2: there is no xgrad_nn/c.hpp", self.amalgamate()[1])
