@@ -6,7 +6,7 @@
 
 #include <xgrad/fuse/kernel.hpp>
 #include <xgrad/fuse/loop_operand.hpp>
-#include <xgrad/simd/reduce.hpp>
+#include <xgrad/simd/reduction_loops.hpp>
 
 namespace xgrad::detail {
 
@@ -59,7 +59,7 @@ void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t 
     auto* const a = static_cast<A*>(array);
     if (stride == 0) {
         if constexpr (sums) *a += sum_of<A>(t, n);
-        else *a = Reduction::join(*a, reduce_elements<Reduction, A>(t, n));
+        else reduce_elements<Reduction>(*a, t, n);
         return;
     }
     if constexpr (std::same_as<A, E> && (RealScalar<E> || (sums && is_complex<E>))) {

@@ -40,10 +40,12 @@ template <class T>
 void distribute_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out) {
     auto const share_by = [=](auto has_it) {
         double count = 0;
-        for (std::size_t i = 0; i < n; i += max_summed)
-            count += static_cast<double>(reduce_elements<Sum<T>, T>(x + i,
-                std::min(max_summed, n - i),
-                [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
+        for (std::size_t i = 0; i < n; i += max_summed) {
+            T here = 0;
+            reduce_elements<Sum<T>>(here, x + i, std::min(max_summed, n - i),
+                [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); });
+            count += static_cast<double>(here);
+        }
         map_run(
             out, n,
             [=, share = static_cast<T>(gradient / count)]<class V>(V v)

@@ -28,7 +28,6 @@ template <Scalar T> struct Traced {
     static constexpr std::size_t operand_count = 1;
     Tensor<T> tensor; // the value, recorded
 };
-template <class T> Traced(Tensor<T>) -> Traced<T>;
 
 namespace detail {
 template <class X> inline constexpr bool is_traced = false;
@@ -63,7 +62,8 @@ template <class Op, class... X>
     auto const record_one = [&]<class... O>(O const&... operands) {
         return detail::record(Expression<Op, O...>(std::move(op), operands...));
     };
-    return Traced{record_one(detail::traced_operand<P>(x)...)};
+    auto const y = record_one(detail::traced_operand<P>(x)...);
+    return Traced<typename decltype(y)::scalar>{y};
 }
 
 namespace detail {

@@ -2,8 +2,6 @@
 // ops/reducing.hpp has others than sums. Sums of floats are made in double precision.
 #pragma once
 
-#include <functional>
-
 #include <xgrad/core/array.hpp>
 #include <xgrad/simd/batch.hpp>
 
@@ -21,9 +19,14 @@ template <class T> struct Sum {
     XGRAD_INLINE static auto join(auto a, auto v) { return a + v; }
 };
 
+/// std::identity, which -ffast-math does not change.
+struct Identical {
+    XGRAD_INLINE auto operator()(auto x) const { return x; }
+};
+
 /// Reduces f of whole batches, lane by lane, in four independent accumulators that hide the latency
 /// of joining. Returns the number of elements that it reduced.
-template <class Reduction, class P, class F = std::identity>
+template <class Reduction, class P, class F = Identical>
 XGRAD_INLINE std::size_t reduce_batches(P const* p, std::size_t n, simd::Batch<P>& all, F f = {}) {
     using Batch = simd::Batch<P>;
     constexpr std::size_t w = Batch::width;
@@ -44,26 +47,24 @@ template <class Reduction, class P> XGRAD_INLINE P reduce_lanes(simd::Batch<P> b
         .store(lanes);
     return lanes[0];
 }
-/// Reduces f of n elements.
-template <class Reduction, class A, class E, class F = std::identity>
-A reduce_elements(E const* t, std::size_t n, F f = {}) {
+/// Reduces f of n elements into a. No result is returned: with -ffast-math clang takes what a call
+/// returns for finite.
+template <class Reduction, class A, class E, class F = Identical>
+void reduce_elements(A& a, E const* t, std::size_t n, F f = {}) {
+    std::size_t i = 0;
     if constexpr (std::same_as<A, E> && RealScalar<E>) {
         simd::Batch<E> all;
-        std::size_t i = reduce_batches<Reduction>(t, n, all, f);
-        A a = reduce_lanes<Reduction>(all);
-        for (; i < n; ++i) a = Reduction::join(a, f(t[i]));
-        return a;
+        i = reduce_batches<Reduction>(t, n, all, f);
+        a = Reduction::join(a, reduce_lanes<Reduction>(all));
     } else {
         A const start = static_cast<A>(Reduction::start());
         A part[4] = {start, start, start, start};
-        std::size_t i = 0;
         for (; i + 4 <= n; i += 4)
             for (std::size_t j = 0; j < 4; ++j)
                 part[j] = Reduction::join(part[j], f(converted<A>(t[i + j])));
-        for (; i < n; ++i) part[0] = Reduction::join(part[0], f(converted<A>(t[i])));
-        return Reduction::join(
-            Reduction::join(part[0], part[1]), Reduction::join(part[2], part[3]));
+        for (auto const p : part) a = Reduction::join(a, p);
     }
+    for (; i < n; ++i) a = Reduction::join(a, f(converted<A>(t[i])));
 }
 
 /// True if a register holds at least four doubles; sum_widened() is not worth it for fewer.
@@ -110,7 +111,11 @@ template <class W, class E> W sum_of(E const* t, std::size_t n) {
         for (std::size_t i = 0; i < simd::Batch<P>::width; i += 2) sum += W(part[i], part[i + 1]);
         for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
         return sum;
-    } else return reduce_elements<Sum<E>, W>(t, n);
+    } else {
+        W sum(0);
+        reduce_elements<Sum<E>>(sum, t, n);
+        return sum;
+    }
 }
 
 } // namespace xgrad::detail
