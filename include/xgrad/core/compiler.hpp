@@ -120,15 +120,10 @@ template <std::integral T> constexpr bool multiply_overflows(T a, T b, T& produc
 #endif
 }
 
-/// Asks for a cache line that is read soon; for_writing: that is written soon.
+/// Asks for a cache line that is read soon.
 XGRAD_INLINE void prefetch([[maybe_unused]] void const* p) noexcept {
 #if defined(__GNUC__)
     __builtin_prefetch(p);
-#endif
-}
-XGRAD_INLINE void prefetch_for_writing([[maybe_unused]] void const* p) noexcept {
-#if defined(__GNUC__)
-    __builtin_prefetch(p, 1);
 #endif
 }
 

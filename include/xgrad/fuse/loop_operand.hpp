@@ -50,7 +50,7 @@ struct LoopOperand {
     ArraySpan array;
     Transfer const* transfer;
     Role role;
-    bool copies; // an output that is a copy of the first input: no kernel writes it
+    bool copies; // an output that is a copy of the only input: no kernel writes it
 
     LoopOperand() = default;
     LoopOperand(ArraySpan const& a, Transfer const& t, Role r) noexcept
@@ -59,7 +59,7 @@ struct LoopOperand {
     bool is_input() const noexcept { return role == Role::input; }
     bool reduces() const noexcept { return role >= Role::reduction; }
     /// True where a kernel can use contiguous elements in place.
-    bool in_place() const noexcept { return !reduces() && !copies && transfer->same_type; }
+    bool in_place() const noexcept { return !reduces() && transfer->same_type; }
 };
 
 /// Zeros of any scalar type, for the inputs that no gradient reads. Nothing writes to them, so that

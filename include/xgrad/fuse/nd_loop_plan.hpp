@@ -98,7 +98,7 @@ protected:
     std::size_t inner_ = 1;                  // elements of a box for each index of that axis
     std::size_t widest_ = 1;                 // bytes of the largest element in a buffer
     bool by_row_ = false;                    // the kernel is called for each row of a box
-    bool copies_boxes_ = false;              // some operand is copied in each box
+    bool copies_ = false;                    // the output is a copy of the input, without a kernel
     bool const streams_;                     // large outputs are streamed
     std::size_t part_axis_ = 0, part_extent_ = 0, whole_ = 0; // whole_: the extent of that axis
     LoopFacts facts_;

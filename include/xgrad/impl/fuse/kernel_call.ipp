@@ -107,26 +107,30 @@ XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
 
 [[gnu::noinline]] XGRAD_FUNCTION double KernelCall::run_in_loop() {
     NdLoop loop(space_, arguments_, !kernels_.is_expensive);
+    // A tensor that stands alone, or its gradient: the loop copies, and reads no operand but one.
+    bool const is_gradient = block_.pass == Pass::gradient,
+               copies = kernels_.is_identity && block_.pass <= Pass::gradient && !block_.added_to &&
+                        block_.factor == 1;
+    auto const add = [&](std::size_t k, LoopOperand o) {
+        if (copies && is_gradient && o.is_input() && k != layout.grad_output()) return;
+        o.copies = copies && !o.is_input();
+        if (o.copies && o.role == Role::sum) o.role = Role::reduction; // no kernel adds to it
+        loop.add(k, o);
+    };
     for (std::size_t k = 0; k < arguments_; ++k) {
         if (!at_[k]) continue;
         auto const& info = type(k);
         ArraySpan const plain(static_cast<std::byte*>(at_[k]), block_.n, space_, 0);
-        if (!is_output(k)) loop.add(k, {plain, info.gather, Role::input});
+        if (!is_output(k)) add(k, {plain, info.gather, Role::input});
         else {
             bool const adds =
                 k >= layout.gradients() && block_.added_to >> (k - layout.gradients()) & 1;
-            loop.add(k, {plain, info.scatter, adds ? Role::sum : Role::output});
+            add(k, {plain, info.scatter, adds ? Role::sum : Role::output});
         }
     }
-    for (auto& [k, o, sums_of, factor] : std::span(others_, other_count_)) {
-        // The values of a tensor that stands alone: the loop copies them, without a kernel.
-        if (!o.is_input() && kernels_.is_identity && block_.pass == Pass::value)
-            if (o.copies = !(o.in_place() && !o.array.strides); o.copies) kernel_ = nullptr;
-        loop.add(k, o);
-    }
+    for (auto const& other : std::span(others_, other_count_)) add(other.argument, other.operand);
     auto const call = [](void const* context, void** at, std::size_t count, LoopFacts facts) {
         auto const& self = *static_cast<KernelCall const*>(context);
-        if (!self.kernel_) return 0.;
         KernelBlock block = self.block_;
         block.arguments = at;
         block.n = count;

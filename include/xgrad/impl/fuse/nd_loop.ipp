@@ -93,15 +93,22 @@ XGRAD_FUNCTION void NdLoop::flush_sum(Walk const& walk) const {
         transfer(walk, walk.buffer, walk.row_gap, walk.held, walk.held_columns, walk.held_last);
 }
 
-/// Scatters an output that is no sum of a kernel, or reduces it into its array.
-XGRAD_FUNCTION void NdLoop::scatter(Walk const& walk) {
-    auto const& source = walk.operand.copies ? walks_[0] : walk;
-    auto* const tile = source.access <= Access::rows ? source.at : source.buffer;
+/// Scatters an output that is no sum of a kernel, or reduces it into its array, from a tile.
+XGRAD_FUNCTION void NdLoop::scatter(Walk const& walk, std::byte* tile, std::ptrdiff_t gap) {
     if (walk.access == Access::streamed)
-        return stream(walk.at, tile, columns_ * walk.operand.transfer->element);
-    if (walk.access == Access::constant)
+        stream(walk.at, tile, columns_ * walk.operand.transfer->element);
+    else if (walk.access == Access::constant)
         (*walk.operand.transfer)(tile, walk.at, 0, last_ ? inner_* positions_ : columns_);
-    else transfer(walk, tile, source.row_gap, walk.at, columns_, positions_);
+    else transfer(walk, tile, gap, walk.at, columns_, positions_);
+}
+
+/// Copies a box of the input to the output: straight into an output that is in place.
+XGRAD_FUNCTION void NdLoop::copy_box() {
+    bool const is_first = walks_[0].operand.is_input();
+    auto &in = walks_[!is_first], &out = walks_[is_first];
+    if (out.access <= Access::rows) return scatter(in, out.at, out.row_gap);
+    if (in.access > Access::rows) open_input(in);
+    scatter(out, in.access <= Access::rows ? in.at : in.buffer, in.row_gap);
 }
 
 /// Moves to the next box; false after the last one.
@@ -119,16 +126,6 @@ XGRAD_FUNCTION bool NdLoop::next_box() {
     return false;
 }
 
-/// Prefetches the cache lines of an output that a kernel writes in place. Stores retire in order,
-/// so stores to tiles, which hit the L1 cache, would wait behind a store that misses. AMD's
-/// processors since Zen 3 lose by it.
-inline void prefetch_for_stores(
-    [[maybe_unused]] std::byte const* place, [[maybe_unused]] std::size_t bytes) {
-#if defined(__GNUC__) && !(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
-    for (std::size_t at = 0; at < bytes; at += 64) prefetch_for_writing(place + at);
-#endif
-}
-
 /// Processes all boxes of this part.
 XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
     double sum = 0;
@@ -142,14 +139,16 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
     do {
         columns_ = here(0), positions_ = here(last_);
         std::size_t const elements = by_row_ || last_ == 0 ? columns_ : inner_ * positions_;
+        if (copies_) {
+            copy_box();
+            continue;
+        }
         facts_.added_to = 0;
         for (auto& walk : walks_) {
             auto const& o = walk.operand;
             at_[walk.index] = walk.buffer;
             if (walk.access <= Access::rows) {
                 at_[walk.index] = walk.at;
-                if (!o.is_input() && copies_boxes_ && !by_row_)
-                    prefetch_for_stores(walk.at, elements * o.transfer->element);
             } else if (o.is_input()) open_input(walk);
             else if (walk.adds) open_sum(walk);
             if (walk.added_to) facts_.added_to |= walk.bit();
@@ -161,7 +160,8 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
             call(elements);
         }
         for (auto const& walk : walks_)
-            if (!walk.operand.is_input() && walk.access > Access::rows && !walk.adds) scatter(walk);
+            if (!walk.operand.is_input() && walk.access > Access::rows && !walk.adds)
+                scatter(walk, walk.buffer, walk.row_gap);
     } while (next_box());
     for (auto const& walk : walks_)
         if (walk.adds && walk.access > Access::rows) flush_sum(walk);

@@ -41,6 +41,7 @@ XGRAD_FUNCTION void NdLoopPlan::add(std::size_t k, LoopOperand const& o) {
     for (std::size_t i = 0; i < axes_; ++i)
         if (std::size_t const d = axis_[i].dimension; d >= lead && shape[d - lead] != 1)
             stride[i] = strides[d - lead];
+    copies_ |= o.copies;
     walks_.emplace_back(o, stride, array.data, index, o.reduces() ? adds : o.in_place(), adds);
     widest_ = std::max(widest_, transfer.tile_element);
 }
@@ -174,8 +175,6 @@ XGRAD_FUNCTION NdLoopPlan::Access NdLoopPlan::access_of(Walk const& walk) const 
 XGRAD_FUNCTION void NdLoopPlan::choose_access(Walk& walk) {
     auto const& o = walk.operand;
     walk.access = access_of(walk);
-    copies_boxes_ |= walk.access > Access::rows && walk.access != Access::streamed &&
-                     (!walk.operand.is_input() || walk.access != Access::constant);
     if (walk.access <= Access::rows) {
         walk.row_gap = walk.step(last_ ? 1 : 0);
         walk.added_to = o.reduces();
