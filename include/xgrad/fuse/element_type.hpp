@@ -41,7 +41,7 @@ template <class T, class E>
 constinit ElementType const ElementTypeOf<T, E>::table{sizeof(T), sizeof(E), sizeof(wide<E>),
     std::same_as<T, E>, transfer_by<T, E, &gather_strided<T, E>, &gather_rows<T, E>>,
     transfer_by<T, E, &scatter_strided<T, E>>,
-    transfer_by<wide<E>, E, &accumulate_strided<wide<E>, E>, &accumulate_rows<wide<E>, E>,
+    transfer_by<wide<E>, E, &reduce_strided<Sum<E>, wide<E>, E>, &accumulate_rows<wide<E>, E>,
         &accumulate_columns<wide<E>, E>>,
     &finish_sums<wide<E>, T>};
 template <class T, class E = T>

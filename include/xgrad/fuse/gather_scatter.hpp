@@ -1,6 +1,5 @@
 // Copies between arrays and tiles: gather (array to tile), scatter (tile to array) and accumulate
-// (tile added to an array). Accumulating sums the gradient of a broadcast operand. Float sums are
-// accumulated in double, and long sums tile by tile, which bounds the rounding error. These
+// (tile added to an array). Float sums are accumulated in double, and long sums tile by tile. These
 // functions are instantiated for each pair of scalar types, not for each expression.
 #pragma once
 
@@ -76,13 +75,8 @@ void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t 
         at = Reduction::join(at, converted<A>(t[i]));
     }
 }
-template <class W, class E>
-void accumulate_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
-    reduce_strided<Sum<E>, W, E>(tile, array, stride, n);
-}
 
-/// Adds rows of n elements to an array of n. Four rows at a time, so the array is loaded and stored
-/// a quarter as often.
+/// Adds rows of n elements to an array of n, four rows at a time: fewer loads of the array.
 template <class W, class E>
 void accumulate_columns(void* from, void* array, std::size_t n, std::size_t rows) {
     auto* t = static_cast<E*>(from);
@@ -100,7 +94,7 @@ void accumulate_columns(void* from, void* array, std::size_t n, std::size_t rows
                 a, at(0), at(1), at(2), at(3));
         }
     }
-    for (; rows > 0; --rows, t += n) accumulate_strided<W, E>(t, array, 1, n);
+    for (; rows > 0; --rows, t += n) reduce_strided<Sum<E>, W, E>(t, array, 1, n);
 }
 
 /// Calls take(row, sum) for rows of n elements. A row has at least a batch.
@@ -119,8 +113,7 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
         }
     for (; row < rows; ++row, t += n) take(row, sum_of<P>(t, n));
 }
-/// Calls f with n as a constant where n is 2, 3 or 4: the parts of a complex number, the colours of
-/// a pixel, the coordinates of a point (benchmark: permutations). False for other n.
+/// Calls f with n as a constant where n is 2, 3 or 4 (bench_permutations). False for other n.
 template <class F> bool with_constant(std::size_t n, F f) {
     switch (n) {
     case 2:
@@ -157,8 +150,7 @@ XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, 
     for (; row < rows; ++row) take(row, sum_of<W>(t + row * n, n));
 }
 
-/// Rows of at most this length are copied column by column: the copy of a row costs less than its
-/// call (bench_permutations).
+/// Rows of at most this length are copied column by column (bench_permutations).
 inline constexpr std::size_t short_row = 8;
 
 /// Gathers rows. With stride 0, each row of the tile is filled with one element of the array; with
@@ -212,7 +204,7 @@ void accumulate_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, st
             for (std::size_t row = 0; row < rows; ++row) add(row, sum_of<W>(t + row * n, n));
             return;
         }
-    transfer_rows_by<&accumulate_strided<W, E>>(tile, tile_gap, array, gap, stride, n, rows);
+    transfer_rows_by<&reduce_strided<Sum<E>, W, E>>(tile, tile_gap, array, gap, stride, n, rows);
 }
 
 } // namespace xgrad::detail

@@ -96,8 +96,7 @@ private:
         return block_.pass == Pass::value ? k == layout.result()
                                           : k >= layout.gradients() && k <= layout.tangent();
     }
-    /// True where the kernel may compute with padding. What a program traps comes from its
-    /// elements.
+    /// True where padding may be computed, too. What a program traps comes from elements.
     bool may_pad() const { return !padding_ || !(kernels_.calls_numbers || traps_exceptions()); }
     /// Calls the kernel on a block, whose arguments end in whole batches where it is `padded`.
     double run_kernel(KernelBlock& block, bool padded) const {

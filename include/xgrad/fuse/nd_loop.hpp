@@ -54,7 +54,6 @@ private:
     void open_input(Walk& walk) const;
     void open_sum(Walk& walk) const;
     void flush_sum(Walk const& walk) const;
-    void scatter(Walk const& walk, std::byte* tile, std::ptrdiff_t gap);
     void copy_box();
     bool next_box();
     double run_boxes(LoopBody body);

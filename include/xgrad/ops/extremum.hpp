@@ -75,7 +75,7 @@ void distribute_in_columns(T const* x, std::size_t rows, std::size_t columns, T 
             tile, n,
             [=]<class V>(V v, V most) XGRAD_LAMBDA_INLINE { return part_of(v, most, V(1)); },
             x + at, extremum + c);
-        accumulate_strided<wide<T>, T>(tile, &count[c], 1, n);
+        reduce_strided<Sum<T>, wide<T>, T>(tile, &count[c], 1, n);
     });
     for (std::size_t c = 0; c < columns; ++c) share[c] = static_cast<T>(gradient[c] / count[c]);
     for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) {

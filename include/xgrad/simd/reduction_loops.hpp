@@ -1,5 +1,5 @@
 // Reductions of contiguous elements. A reduction is a type with accumulator, start() and join();
-// ops/reducing.hpp has others than sums. Sums of floats are made in double precision.
+// ops/reducing.hpp has others than sums.
 #pragma once
 
 #include <xgrad/core/array.hpp>
@@ -19,11 +19,9 @@ template <class T> struct Sum {
     XGRAD_INLINE static auto join(auto a, auto v) { return a + v; }
 };
 
-/// std::identity, which -ffast-math does not change.
-struct Identical {
+struct Identical { // std::identity, which -ffast-math does not change
     XGRAD_INLINE auto operator()(auto x) const { return x; }
 };
-
 /// Reduces f of whole batches, lane by lane, in four independent accumulators that hide the latency
 /// of joining. Returns the number of elements that it reduced.
 template <class Reduction, class P, class F = Identical>

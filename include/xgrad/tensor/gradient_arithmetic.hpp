@@ -61,7 +61,7 @@ void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more
     if constexpr (Differentiable<T>) {
         auto const &out = as<T>(to), &in = as<T>(more);
         if (out.contiguous && in.contiguous)
-            accumulate_strided<T, T>(in.begin(), out.begin(), 1, out.numel);
+            reduce_strided<Sum<T>, T, T>(in.begin(), out.begin(), 1, out.numel);
         else for_each_pair(out, in, [](T& t, T const& m) { t += m; });
     }
 }

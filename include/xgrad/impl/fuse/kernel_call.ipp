@@ -48,10 +48,7 @@ XGRAD_FUNCTION ElementType const& KernelCall::type(std::size_t k) const {
 
 XGRAD_NOINLINE XGRAD_FUNCTION void KernelCall::bind_other(
     std::size_t k, ArraySpan a, double factor) {
-    if (a.numel == plain_ && !a.strides) { // a view, or memory of others
-        is_padded_ = false;
-        return;
-    }
+    if (a.numel == plain_ && !a.strides) return void(is_padded_ = false); // memory of others
     auto const& info = type(k);
     at_[k] = nullptr;
     auto& other = others_[other_count_++];
@@ -73,7 +70,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
     std::size_t wide_sums = 0, buffered = 0;
     for (auto const& [k, o, sums_of, factor] : others) {
         one_call &= o.array.numel == 1;
-        buffered += row * type(k).tile_element;
+        buffered += row * o.transfer->tile_element;
         if (sums_of && type(k).wide_element > type(k).element) wide_sums += o.array.numel;
     }
     AnyArray const wide({wide_sums}, sizeof(std::complex<double>));
@@ -91,7 +88,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
         alignas(64) std::byte buffers[buffer_bytes];
         auto* buffer = buffers;
         for (auto const& [k, o, sums_of, factor] : others) {
-            at_[k] = std::exchange(buffer, buffer + row * type(k).tile_element);
+            at_[k] = std::exchange(buffer, buffer + row * o.transfer->tile_element);
             if (o.is_input())
                 (*o.transfer)(at_[k], o.array.data, 0, kernel::rounded_up(n, kernels_.lanes));
             if (k < layout.operand_count) block_.constant |= OperandMask{1} << k;
@@ -108,11 +105,10 @@ XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
 [[gnu::noinline]] XGRAD_FUNCTION double KernelCall::run_in_loop() {
     NdLoop loop(space_, arguments_, !kernels_.is_expensive);
     // A tensor that stands alone, or its gradient: the loop copies, and reads no operand but one.
-    bool const is_gradient = block_.pass == Pass::gradient,
-               copies = kernels_.is_identity && block_.pass <= Pass::gradient && !block_.added_to &&
+    bool const copies = kernels_.is_identity && block_.pass <= Pass::gradient && !block_.added_to &&
                         block_.factor == 1;
     auto const add = [&](std::size_t k, LoopOperand o) {
-        if (copies && is_gradient && o.is_input() && k != layout.grad_output()) return;
+        if (copies && block_.pass == Pass::gradient && k < layout.operand_count) return;
         o.copies = copies && !o.is_input();
         if (o.copies && o.role == Role::sum) o.role = Role::reduction; // no kernel adds to it
         loop.add(k, o);

@@ -22,12 +22,15 @@ XGRAD_FUNCTION void NdLoop::make_buffers() {
     for (auto& walk : walks_) walk.buffer = std::exchange(free, free + walk.bytes);
 }
 
-/// Transfers `columns` elements along the first axis of a box and `last` along its last one between
-/// a buffer, whose rows are `gap` bytes apart, and an array.
+/// Copies or reduces `columns` elements along the first axis of a box and `last` along its last one
+/// between a buffer, whose rows are `gap` bytes apart, and an array.
 XGRAD_FUNCTION void NdLoop::transfer(Walk const& walk, std::byte* tile, std::ptrdiff_t gap,
     std::byte* array, std::size_t columns, std::size_t last) const {
     auto const& o = walk.operand;
     auto const across = walk.stride[0];
+    if (walk.access == Access::streamed) return stream(array, tile, columns * o.transfer->element);
+    if (walk.access == Access::constant)
+        return (*o.transfer)(tile, array, 0, by_row_ || !last_ ? columns : inner_ * last);
     if (last_ == 0) return (*o.transfer)(tile, array, across, columns);
     std::size_t const rows = last_ == 1 ? last : axis_[1].extent;
     bool const reduces_columns =
@@ -62,12 +65,10 @@ XGRAD_FUNCTION void NdLoop::transfer(Walk const& walk, std::byte* tile, std::ptr
     }
 }
 
+/// Gathers an input. The first box with these elements is the largest one.
 XGRAD_FUNCTION void NdLoop::open_input(Walk& walk) const {
-    if (std::exchange(walk.held, walk.at) == walk.at) return;
-    if (walk.access == Access::constant)
-        (*walk.operand.transfer)(
-            walk.buffer, walk.at, 0, by_row_ ? axis_[0].step : inner_* axis_[last_].step);
-    else transfer(walk, walk.buffer, walk.row_gap, walk.at, columns_, positions_);
+    if (std::exchange(walk.held, walk.at) != walk.at)
+        transfer(walk, walk.buffer, walk.row_gap, walk.at, columns_, positions_);
 }
 
 /// Decides whether the kernel stores to the buffer of a sum or adds to it.
@@ -93,22 +94,15 @@ XGRAD_FUNCTION void NdLoop::flush_sum(Walk const& walk) const {
         transfer(walk, walk.buffer, walk.row_gap, walk.held, walk.held_columns, walk.held_last);
 }
 
-/// Scatters an output that is no sum of a kernel, or reduces it into its array, from a tile.
-XGRAD_FUNCTION void NdLoop::scatter(Walk const& walk, std::byte* tile, std::ptrdiff_t gap) {
-    if (walk.access == Access::streamed)
-        stream(walk.at, tile, columns_ * walk.operand.transfer->element);
-    else if (walk.access == Access::constant)
-        (*walk.operand.transfer)(tile, walk.at, 0, last_ ? inner_* positions_ : columns_);
-    else transfer(walk, tile, gap, walk.at, columns_, positions_);
-}
-
 /// Copies a box of the input to the output: straight into an output that is in place.
 XGRAD_FUNCTION void NdLoop::copy_box() {
     bool const is_first = walks_[0].operand.is_input();
     auto &in = walks_[!is_first], &out = walks_[is_first];
-    if (out.access <= Access::rows) return scatter(in, out.at, out.row_gap);
+    if (out.access <= Access::rows)
+        return transfer(in, out.at, out.row_gap, in.at, columns_, positions_);
     if (in.access > Access::rows) open_input(in);
-    scatter(out, in.access <= Access::rows ? in.at : in.buffer, in.row_gap);
+    transfer(out, in.access <= Access::rows ? in.at : in.buffer, in.row_gap, out.at, columns_,
+        positions_);
 }
 
 /// Moves to the next box; false after the last one.
@@ -161,7 +155,7 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
         }
         for (auto const& walk : walks_)
             if (!walk.operand.is_input() && walk.access > Access::rows && !walk.adds)
-                scatter(walk, walk.buffer, walk.row_gap);
+                transfer(walk, walk.buffer, walk.row_gap, walk.at, columns_, positions_);
     } while (next_box());
     for (auto const& walk : walks_)
         if (walk.adds && walk.access > Access::rows) flush_sum(walk);
