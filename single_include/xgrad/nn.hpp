@@ -4010,8 +4010,8 @@ private:
             std::fill_n(factors, of_output + size_, Real(0));
             xgrad::detail::CachedVector<xgrad::detail::wide<Real>> totals(size_);
             auto const add_up = [&] {
-                xgrad::detail::accumulate_strided<xgrad::detail::wide<Real>, Real>(
-                    sums, totals.data(), 1, size_);
+                xgrad::detail::reduce_strided<xgrad::detail::Sum<Real>, xgrad::detail::wide<Real>,
+                    Real>(sums, totals.data(), 1, size_);
                 std::fill_n(sums, size_, Real(0));
             };
             std::size_t added = 0;

@@ -487,12 +487,6 @@ XGRAD_LAZY std::size_t directions_of(FusedNode const& node, std::span<AnyTensor 
 /// An array with a leading axis as a loop over batches of `dims` further axes takes it.
 XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 
-/// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
-/// values; the result is undefined where it was not saved.
-XGRAD_LAZY [[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
-    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
-    std::span<AnyTensor> results);
-
 /// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
 /// depend, and grad_output. It is a template so that only programs that record a backward pass
 /// instantiate it.
@@ -708,7 +702,7 @@ private:
         AnyTensor result;
         if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
         std::vector<AnyTensor> gradients(of_.next_edges().size());
-        traced_pass(*table.traced, of_, operands.data(), result, gradient, gradients);
+        TracedVertices(operands.data()).backpropagate(of_, result, gradient, gradients);
         auto const found = graph.gradients(gradients, tangents);
         // gradients of operands that the first pass does not read are undefined and have no edge
         std::size_t input = 0, edge = 0;

@@ -254,15 +254,10 @@ template <std::integral T> constexpr bool multiply_overflows(T a, T b, T& produc
 #endif
 }
 
-/// Asks for a cache line that is read soon; for_writing: that is written soon.
+/// Asks for a cache line that is read soon.
 XGRAD_INLINE void prefetch([[maybe_unused]] void const* p) noexcept {
 #if defined(__GNUC__)
     __builtin_prefetch(p);
-#endif
-}
-XGRAD_INLINE void prefetch_for_writing([[maybe_unused]] void const* p) noexcept {
-#if defined(__GNUC__)
-    __builtin_prefetch(p, 1);
 #endif
 }
 
@@ -8259,10 +8254,10 @@ private:
 // array to each argument of the kernel, in the order of KernelLayout; run() alone decides how the
 // kernel gets the elements.
 //
-// An argument is plain where its array is contiguous, ends in a whole batch, is as large as the
-// index space, and of the type that the kernel computes with: it is one pointer. A pass is one call
-// of the kernel where all arguments are plain and small, or one element, which a buffer repeats, or
-// to which it is reduced.
+// An argument is plain where its array is contiguous, as large as the index space, and of the type
+// that the kernel computes with: it is one pointer. A pass is one call of the kernel where all
+// arguments are plain and small, or one element, which a buffer repeats, or to which it is reduced.
+// Where an array does not end in a whole batch, the last batch is one more call, on copies.
 // Else it is an NdLoop. An output whose array is smaller than the index space is summed, in double
 // precision as all sums are.
 // Invariant: the arrays, their shapes and their strides stay where they are until run() returns.
@@ -8277,8 +8272,7 @@ private:
 
 // ======== xgrad/fuse/gather_scatter.hpp
 // Copies between arrays and tiles: gather (array to tile), scatter (tile to array) and accumulate
-// (tile added to an array). Accumulating sums the gradient of a broadcast operand. Float sums are
-// accumulated in double, and long sums tile by tile, which bounds the rounding error. These
+// (tile added to an array). Float sums are accumulated in double, and long sums tile by tile. These
 // functions are instantiated for each pair of scalar types, not for each expression.
 
 
@@ -9188,7 +9182,7 @@ struct LoopOperand {
     ArraySpan array;
     Transfer const* transfer;
     Role role;
-    bool copies; // an output that is a copy of the first input: no kernel writes it
+    bool copies; // an output that is a copy of the only input: no kernel writes it
 
     LoopOperand() = default;
     LoopOperand(ArraySpan const& a, Transfer const& t, Role r) noexcept
@@ -9197,7 +9191,7 @@ struct LoopOperand {
     bool is_input() const noexcept { return role == Role::input; }
     bool reduces() const noexcept { return role >= Role::reduction; }
     /// True where a kernel can use contiguous elements in place.
-    bool in_place() const noexcept { return !reduces() && !copies && transfer->same_type; }
+    bool in_place() const noexcept { return !reduces() && transfer->same_type; }
 };
 
 /// Zeros of any scalar type, for the inputs that no gradient reads. Nothing writes to them, so that
@@ -9225,6 +9219,10 @@ struct LoopBody {
 
 } // namespace xgrad::detail
 
+// ======== xgrad/simd/reduction_loops.hpp
+// Reductions of contiguous elements. A reduction is a type with accumulator, start() and join();
+// ops/reducing.hpp has others than sums.
+
 namespace xgrad::detail {
 
 /// The type in which sums of elements of type T are accumulated.
@@ -9232,79 +9230,57 @@ template <class T>
 using wide = std::conditional_t<std::same_as<T, float>, double,
     std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
 
-/// t[i] = value. Written with batches because GCC vectorises the plain loop only at -O3.
-template <class E> void fill_run(E* t, std::size_t n, E value) {
-    std::size_t i = 0;
-    if constexpr (RealScalar<E>) {
-        simd::Batch<E> const v(value);
-        for (; i + simd::Batch<E>::width <= n; i += simd::Batch<E>::width) v.store(t + i);
-    }
-    for (; i < n; ++i) t[i] = value;
-}
-/// to[i] = f(from[i]...); f takes batches, and elements for the tail.
-template <class P, class F, class... From>
-void map_run(P* to, std::size_t n, F f, From const*... from) {
+/// The reduction of elements of type T to their sum.
+template <class T> struct Sum {
+    using accumulator = wide<T>;
+    static accumulator start() { return 0; }
+    XGRAD_INLINE static auto join(auto a, auto v) { return a + v; }
+};
+
+struct Identical { // std::identity, which -ffast-math does not change
+    XGRAD_INLINE auto operator()(auto x) const { return x; }
+};
+/// Reduces f of whole batches, lane by lane, in four independent accumulators that hide the latency
+/// of joining. Returns the number of elements that it reduced.
+template <class Reduction, class P, class F = Identical>
+XGRAD_INLINE std::size_t reduce_batches(P const* p, std::size_t n, simd::Batch<P>& all, F f = {}) {
     using Batch = simd::Batch<P>;
-    std::size_t i = 0;
-    for (; i + Batch::width <= n; i += Batch::width) f(Batch::load(from + i)...).store(to + i);
-    if constexpr (Batch::width > 1)
-        for (; i < n; ++i) to[i] = f(from[i]...);
-}
-template <class P> void add_reals(P* a, P const* t, std::size_t n) {
-    map_run(
-        a, n, [](auto x, auto y) XGRAD_LAMBDA_INLINE { return x + y; }, a, t);
-}
-
-/// Gathers: array of T to tile of E.
-template <class T, class E>
-void gather_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
-    auto* const t = static_cast<E*>(tile);
-    auto const* const a = static_cast<T const*>(array);
-    if (stride == 0) fill_run(t, n, converted<E>(*a));
-    else if (stride == 1 && std::same_as<T, E>) std::memcpy(tile, array, n * sizeof(E));
-    else if (stride == 1)
-        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
-    else
-        for (std::size_t i = 0; i < n; ++i)
-            t[i] = converted<E>(a[static_cast<std::ptrdiff_t>(i) * stride]);
-}
-
-/// Scatters: tile of E to array of T.
-template <class T, class E>
-void scatter_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
-    auto const* const t = static_cast<E const*>(tile);
-    auto* const a = static_cast<T*>(array);
-    for (std::size_t i = 0; i < n; ++i)
-        a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
-}
-
-/// Sums f over whole batches, lane by lane, in four independent accumulators that hide the latency
-/// of the addition. Returns the number of elements that it summed.
-template <class P, class F>
-XGRAD_INLINE std::size_t sum_batches(P const* p, std::size_t n, simd::Batch<P>& total, F f) {
-    constexpr std::size_t w = simd::Batch<P>::width;
-    simd::Batch<P> sum[4] = {0, 0, 0, 0};
+    constexpr std::size_t w = Batch::width;
+    P const start = static_cast<P>(Reduction::start());
+    Batch part[4] = {start, start, start, start};
     std::size_t i = 0;
     for (; i + 4 * w <= n; i += 4 * w)
         kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE {
-            sum[j] = sum[j] + f(simd::Batch<P>::load(p + i + j * w));
+            part[j] = Reduction::join(part[j], f(Batch::load(p + i + j * w)));
         });
-    for (; i + w <= n; i += w) sum[0] = sum[0] + f(simd::Batch<P>::load(p + i));
-    total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    for (; i + w <= n; i += w) part[0] = Reduction::join(part[0], f(Batch::load(p + i)));
+    all = Reduction::join(Reduction::join(part[0], part[1]), Reduction::join(part[2], part[3]));
     return i;
 }
-template <class P> XGRAD_INLINE P sum_of_lanes(simd::Batch<P> batch) {
+template <class Reduction, class P> XGRAD_INLINE P reduce_lanes(simd::Batch<P> batch) {
     P lanes[simd::Batch<P>::width];
-    batch.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
+    batch.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return Reduction::join(a, b); })
+        .store(lanes);
     return lanes[0];
 }
-/// The sum of f over n elements.
-template <class P, class F> P sum_of_batches(P const* p, std::size_t n, F f) {
-    simd::Batch<P> total;
-    std::size_t i = sum_batches(p, n, total, f);
-    P sum = sum_of_lanes(total);
-    for (; i < n; ++i) sum += f(p[i]);
-    return sum;
+/// Reduces f of n elements into a. No result is returned: with -ffast-math clang takes what a call
+/// returns for finite.
+template <class Reduction, class A, class E, class F = Identical>
+void reduce_elements(A& a, E const* t, std::size_t n, F f = {}) {
+    std::size_t i = 0;
+    if constexpr (std::same_as<A, E> && RealScalar<E>) {
+        simd::Batch<E> all;
+        i = reduce_batches<Reduction>(t, n, all, f);
+        a = Reduction::join(a, reduce_lanes<Reduction>(all));
+    } else {
+        A const start = static_cast<A>(Reduction::start());
+        A part[4] = {start, start, start, start};
+        for (; i + 4 <= n; i += 4)
+            for (std::size_t j = 0; j < 4; ++j)
+                part[j] = Reduction::join(part[j], f(converted<A>(t[i + j])));
+        for (auto const p : part) a = Reduction::join(a, p);
+    }
+    for (; i < n; ++i) a = Reduction::join(a, f(converted<A>(t[i])));
 }
 
 /// True if a register holds at least four doubles; sum_widened() is not worth it for fewer.
@@ -9345,45 +9321,91 @@ template <class W, class E> W sum_of(E const* t, std::size_t n) {
         P part[simd::Batch<P>::width];
         auto const* const p = reinterpret_cast<P const*>(t);
         simd::Batch<P> total;
-        std::size_t const done = sum_batches(p, 2 * n, total, std::identity());
+        std::size_t const done = reduce_batches<Sum<P>>(p, 2 * n, total);
         total.store(part);
         W sum(0);
         for (std::size_t i = 0; i < simd::Batch<P>::width; i += 2) sum += W(part[i], part[i + 1]);
         for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
         return sum;
-    } else if constexpr (std::same_as<W, E> && RealScalar<E>)
-        return sum_of_batches(t, n, std::identity());
-    else {
-        W part[4] = {};
-        std::size_t i = 0;
-        for (; i + 4 <= n; i += 4)
-            for (std::size_t j = 0; j < 4; ++j) part[j] += converted<W>(t[i + j]);
-        for (; i < n; ++i) part[0] += converted<W>(t[i]);
-        return (part[0] + part[1]) + (part[2] + part[3]);
+    } else {
+        W sum(0);
+        reduce_elements<Sum<E>>(sum, t, n);
+        return sum;
     }
 }
 
-/// Accumulates: adds a tile to an array of W. With stride 0 the whole run is summed into one
-/// element.
-template <class W, class E>
-void accumulate_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
-    auto const* const t = static_cast<E const*>(tile);
-    auto* const a = static_cast<W*>(array);
-    if (stride == 0) *a += sum_of<W>(t, n);
-    else if (stride == 1) {
-        if constexpr (std::same_as<W, E> && RealScalar<E>) add_reals(a, t, n);
-        else if constexpr (std::same_as<W, E> && is_complex<E>)
-            add_reals(reinterpret_cast<precision_of<E>*>(a),
-                reinterpret_cast<precision_of<E> const*>(t), 2 * n);
-        else
-            for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
-    } else
+} // namespace xgrad::detail
+
+namespace xgrad::detail {
+
+/// t[i] = value. Written with batches because GCC vectorises the plain loop only at -O3.
+template <class E> void fill_run(E* t, std::size_t n, E value) {
+    std::size_t i = 0;
+    if constexpr (RealScalar<E>) {
+        simd::Batch<E> const v(value);
+        for (; i + simd::Batch<E>::width <= n; i += simd::Batch<E>::width) v.store(t + i);
+    }
+    for (; i < n; ++i) t[i] = value;
+}
+/// to[i] = f(from[i]...); f takes batches, and elements for the tail.
+template <class P, class F, class... From>
+void map_run(P* to, std::size_t n, F f, From const*... from) {
+    using Batch = simd::Batch<P>;
+    std::size_t i = 0;
+    for (; i + Batch::width <= n; i += Batch::width) f(Batch::load(from + i)...).store(to + i);
+    if constexpr (Batch::width > 1)
+        for (; i < n; ++i) to[i] = f(from[i]...);
+}
+/// Gathers: array of T to tile of E.
+template <class T, class E>
+void gather_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
+    auto* const t = static_cast<E*>(tile);
+    auto const* const a = static_cast<T const*>(array);
+    if (stride == 0) fill_run(t, n, converted<E>(*a));
+    else if (stride == 1 && std::same_as<T, E>) std::memcpy(tile, array, n * sizeof(E));
+    else if (stride == 1)
+        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
+    else
         for (std::size_t i = 0; i < n; ++i)
-            a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
+            t[i] = converted<E>(a[static_cast<std::ptrdiff_t>(i) * stride]);
 }
 
-/// Adds rows of n elements to an array of n. Four rows at a time, so the array is loaded and stored
-/// a quarter as often.
+/// Scatters: tile of E to array of T.
+template <class T, class E>
+void scatter_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
+    auto const* const t = static_cast<E const*>(tile);
+    auto* const a = static_cast<T*>(array);
+    for (std::size_t i = 0; i < n; ++i)
+        a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
+}
+
+/// Reduces a tile into an array of A. With stride 0 the whole run is reduced into one element.
+template <class Reduction, class A, class E>
+void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
+    constexpr bool sums = std::same_as<Reduction, Sum<E>>;
+    auto const* const t = static_cast<E const*>(tile);
+    auto* const a = static_cast<A*>(array);
+    if (stride == 0) {
+        if constexpr (sums) *a += sum_of<A>(t, n);
+        else reduce_elements<Reduction>(*a, t, n);
+        return;
+    }
+    if constexpr (std::same_as<A, E> && (RealScalar<E> || (sums && is_complex<E>))) {
+        using P = precision_of<E>;
+        auto* const p = static_cast<P*>(array);
+        if (stride == 1)
+            return map_run(
+                p, n * (sizeof(E) / sizeof(P)),
+                [](auto x, auto y) XGRAD_LAMBDA_INLINE { return Reduction::join(x, y); }, p,
+                static_cast<P const*>(tile));
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
+        at = Reduction::join(at, converted<A>(t[i]));
+    }
+}
+
+/// Adds rows of n elements to an array of n, four rows at a time: fewer loads of the array.
 template <class W, class E>
 void accumulate_columns(void* from, void* array, std::size_t n, std::size_t rows) {
     auto* t = static_cast<E*>(from);
@@ -9401,7 +9423,7 @@ void accumulate_columns(void* from, void* array, std::size_t n, std::size_t rows
                 a, at(0), at(1), at(2), at(3));
         }
     }
-    for (; rows > 0; --rows, t += n) accumulate_strided<W, E>(t, array, 1, n);
+    for (; rows > 0; --rows, t += n) reduce_strided<Sum<E>, W, E>(t, array, 1, n);
 }
 
 /// Calls take(row, sum) for rows of n elements. A row has at least a batch.
@@ -9416,12 +9438,11 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
                     sums[r] = sums[r] + simd::Batch<P>::load(t + r * n + i);
                 });
             kernel::unroll<together>(
-                [&](auto r) XGRAD_LAMBDA_INLINE { take(row + r, sum_of_lanes(sums[r])); });
+                [&](auto r) XGRAD_LAMBDA_INLINE { take(row + r, reduce_lanes<Sum<P>>(sums[r])); });
         }
     for (; row < rows; ++row, t += n) take(row, sum_of<P>(t, n));
 }
-/// Calls f with n as a constant where n is 2, 3 or 4: the parts of a complex number, the colours of
-/// a pixel, the coordinates of a point (benchmark: permutations). False for other n.
+/// Calls f with n as a constant where n is 2, 3 or 4 (bench_permutations). False for other n.
 template <class F> bool with_constant(std::size_t n, F f) {
     switch (n) {
     case 2:
@@ -9458,8 +9479,7 @@ XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, 
     for (; row < rows; ++row) take(row, sum_of<W>(t + row * n, n));
 }
 
-/// Rows of at most this length are copied column by column: the copy of a row costs less than its
-/// call (bench_permutations).
+/// Rows of at most this length are copied column by column (bench_permutations).
 inline constexpr std::size_t short_row = 8;
 
 /// Gathers rows. With stride 0, each row of the tile is filled with one element of the array; with
@@ -9513,7 +9533,7 @@ void accumulate_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, st
             for (std::size_t row = 0; row < rows; ++row) add(row, sum_of<W>(t + row * n, n));
             return;
         }
-    transfer_rows_by<&accumulate_strided<W, E>>(tile, tile_gap, array, gap, stride, n, rows);
+    transfer_rows_by<&reduce_strided<Sum<E>, W, E>>(tile, tile_gap, array, gap, stride, n, rows);
 }
 
 } // namespace xgrad::detail
@@ -9554,7 +9574,7 @@ template <class T, class E>
 constinit ElementType const ElementTypeOf<T, E>::table{sizeof(T), sizeof(E), sizeof(wide<E>),
     std::same_as<T, E>, transfer_by<T, E, &gather_strided<T, E>, &gather_rows<T, E>>,
     transfer_by<T, E, &scatter_strided<T, E>>,
-    transfer_by<wide<E>, E, &accumulate_strided<wide<E>, E>, &accumulate_rows<wide<E>, E>,
+    transfer_by<wide<E>, E, &reduce_strided<Sum<E>, wide<E>, E>, &accumulate_rows<wide<E>, E>,
         &accumulate_columns<wide<E>, E>>,
     &finish_sums<wide<E>, T>};
 template <class T, class E = T>
@@ -9689,7 +9709,7 @@ public:
     XGRAD_INLINE double run() {
         if (other_count_ || block_.n > part_size) [[unlikely]]
             return run_others();
-        return run_kernel(block_, may_pad());
+        return run_kernel(block_, is_padded_ && may_pad());
     }
 
 private:
@@ -9708,12 +9728,11 @@ private:
         return block_.pass == Pass::value ? k == layout.result()
                                           : k >= layout.gradients() && k <= layout.tangent();
     }
-    /// True where the kernel may compute with padding. What a program traps comes from its
-    /// elements.
+    /// True where padding may be computed, too. What a program traps comes from elements.
     bool may_pad() const { return !padding_ || !(kernels_.calls_numbers || traps_exceptions()); }
     /// Calls the kernel on a block, whose arguments end in whole batches where it is `padded`.
     double run_kernel(KernelBlock& block, bool padded) const {
-        if (padded) [[likely]]
+        if (padded || !(block.n & (kernels_.lanes - 1))) [[likely]]
             kernel_(block);
         else run_unpadded(block);
         return block.sum;
@@ -9731,6 +9750,7 @@ private:
     std::size_t const arguments_; // of this pass
     std::size_t const plain_; // elements of a plain array; no array has so many where none is plain
     std::uint8_t const padding_; // of a plain array: see AnyArray; 0 for whole batches
+    bool is_padded_ = true;      // all plain arrays that are bound
     std::size_t other_count_ = 0;
     void* at_[max_arguments]; // plain arguments
     Other others_[max_arguments];
@@ -10028,52 +10048,6 @@ template <class T> struct Smaller {
     XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, smaller(v, best)); }
 };
 
-/// Reduces n elements into a, in interleaved partial results.
-template <class Combine, class A, class T> void reduce_into(A& a, T const* t, std::size_t n) {
-    std::size_t i = 0;
-    if constexpr (std::same_as<A, T> && RealScalar<T>) {
-        using Batch = simd::Batch<T>;
-        Batch part[4] = {Combine::start(), Combine::start(), Combine::start(), Combine::start()};
-        for (; i + 4 * Batch::width <= n; i += 4 * Batch::width)
-            kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE {
-                part[j] = Combine::join(part[j], Batch::load(t + i + j * Batch::width));
-            });
-        for (; i + Batch::width <= n; i += Batch::width)
-            part[0] = Combine::join(part[0], Batch::load(t + i));
-        auto const join = [](Batch p, Batch q) XGRAD_LAMBDA_INLINE { return Combine::join(p, q); };
-        T lanes[Batch::width];
-        join(join(part[0], part[1]), join(part[2], part[3])).across(join).store(lanes);
-        a = Combine::join(a, lanes[0]);
-    } else {
-        A part[4] = {Combine::start(), Combine::start(), Combine::start(), Combine::start()};
-        for (; i + 4 <= n; i += 4)
-            for (std::size_t j = 0; j < 4; ++j)
-                part[j] = Combine::join(part[j], converted<A>(t[i + j]));
-        for (auto const p : part) a = Combine::join(a, p);
-    }
-    for (; i < n; ++i) a = Combine::join(a, converted<A>(t[i]));
-}
-
-/// Reduces a tile of T into an array of accumulators. With stride 0 the whole run is reduced into
-/// one element.
-template <class Combine, class T>
-void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
-    using A = typename Combine::accumulator;
-    auto const* const t = static_cast<T const*>(tile);
-    auto* const a = static_cast<A*>(array);
-    if (stride == 0) return reduce_into<Combine>(*a, t, n);
-    std::size_t i = 0;
-    if constexpr (std::same_as<A, T> && RealScalar<T>) {
-        using Batch = simd::Batch<T>;
-        for (; stride == 1 && i + Batch::width <= n; i += Batch::width)
-            Combine::join(Batch::load(a + i), Batch::load(t + i)).store(a + i);
-    }
-    for (; i < n; ++i) {
-        auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
-        at = Combine::join(at, converted<A>(t[i]));
-    }
-}
-
 /// The elements of a contiguous array of W as elements of T.
 template <class T, class W> Array<T> narrowed(Array<W> const& a) {
     if constexpr (std::same_as<W, T>) return a;
@@ -10090,7 +10064,7 @@ Array<T> reduce_expression(KernelTable const& table, void const* expression,
     AnyArray const* const* operands, Shape const& space, Axes const& axes, bool keep) {
     using A = typename Combine::accumulator;
     Array<A> all(reduced_shape(space, axes, true), Combine::start());
-    static constexpr Transfer reduction = transfer_by<A, T, &reduce_strided<Combine, T>>;
+    static constexpr Transfer reduction = transfer_by<A, T, &reduce_strided<Combine, A, T>>;
     KernelCall call(table, expression, Pass::value, space, numel(space));
     call.bind_operands(operands);
     call.reduce(all, reduction);
@@ -10101,9 +10075,10 @@ Array<T> reduce_expression(KernelTable const& table, void const* expression,
 
 /// Reduces all elements of a contiguous array.
 template <class Combine, Scalar T> T reduce_all_elements(Array<T> const& x) {
-    auto all = Combine::start();
+    typename Combine::accumulator all = Combine::start();
     for (std::size_t i = 0; i < x.numel; i += max_summed)
-        reduce_into<Combine>(all, x.begin() + i, std::min(max_summed, x.numel - i));
+        reduce_strided<Combine, decltype(all), T>(
+            x.begin() + i, &all, 0, std::min(max_summed, x.numel - i));
     return converted<T>(all);
 }
 /// Reduces an array over axes.
@@ -10215,9 +10190,12 @@ template <class T>
 void distribute_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out) {
     auto const share_by = [=](auto has_it) {
         double count = 0;
-        for (std::size_t i = 0; i < n; i += max_summed)
-            count += static_cast<double>(sum_of_batches(x + i, std::min(max_summed, n - i),
-                [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
+        for (std::size_t i = 0; i < n; i += max_summed) {
+            T here = 0;
+            reduce_elements<Sum<T>>(here, x + i, std::min(max_summed, n - i),
+                [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); });
+            count += static_cast<double>(here);
+        }
         map_run(
             out, n,
             [=, share = static_cast<T>(gradient / count)]<class V>(V v)
@@ -10247,7 +10225,7 @@ void distribute_in_columns(T const* x, std::size_t rows, std::size_t columns, T 
             tile, n,
             [=]<class V>(V v, V most) XGRAD_LAMBDA_INLINE { return part_of(v, most, V(1)); },
             x + at, extremum + c);
-        accumulate_strided<wide<T>, T>(tile, &count[c], 1, n);
+        reduce_strided<Sum<T>, wide<T>, T>(tile, &count[c], 1, n);
     });
     for (std::size_t c = 0; c < columns; ++c) share[c] = static_cast<T>(gradient[c] / count[c]);
     for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) {
@@ -11684,7 +11662,7 @@ void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more
     if constexpr (Differentiable<T>) {
         auto const &out = as<T>(to), &in = as<T>(more);
         if (out.contiguous && in.contiguous)
-            accumulate_strided<T, T>(in.begin(), out.begin(), 1, out.numel);
+            reduce_strided<Sum<T>, T, T>(in.begin(), out.begin(), 1, out.numel);
         else for_each_pair(out, in, [](T& t, T const& m) { t += m; });
     }
 }
@@ -15319,7 +15297,7 @@ auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) con
 // computed.
 // Errors: those of the operation; the functions are for the rules of operations, not for programs.
 //
-// Read next: Replay at the end, and traced_pass() in fused_gradient_node.hpp.
+// Read next: TracedVertices in shared_tables.hpp, apply_recorded() in fused_gradient_node.hpp.
 
 
 // ======== xgrad/tensor/arraywise.hpp
@@ -15885,33 +15863,58 @@ template <class Op, class... X> auto record_arraywise(Op const& op, X const&... 
 
 namespace xgrad::detail {
 
+class FusedNode;
+class TracedVertices;
+
 /// Functions of one vertex type, for evaluation operation by operation (traced.hpp). Its tensors
 /// have the element kind of the vertex in the precision of the expression.
 struct TracedTable {
-    std::size_t operands = 0;
-    bool is_operand = false;
+    std::size_t operands; // of an operation
     /// Computes the value from the values of the operands (of an operand: from its tensor).
-    AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
-    /// What the gradient of an operand reads, and that gradient. A tensor that it does not read may
-    /// be undefined. Null where there is none.
-    struct Gradient {
-        Uses (*uses)(void const* operation) = nullptr;
-        AnyTensor (*pull)(void const* operation, AnyTensor const& g, AnyTensor const& y,
-            AnyTensor const* x) = nullptr;
-    };
-    Gradient const* gradients = nullptr; // of each operand
-    /// Converts the gradient of an operand to its shape and element type.
-    AnyTensor (*arrive)(AnyTensor const& g, Shape const& shape) = nullptr;
-
-    bool takes_gradients() const noexcept { return gradients || arrive; }
+    AnyTensor (*value)(void const* object, AnyTensor const* x);
+    /// Of an operation: the gradient of operand i; undefined where it has none.
+    AnyTensor (*pull)(
+        TracedVertices& all, std::size_t at, std::size_t i, AnyTensor const& gradient) = nullptr;
+    /// Of an operand: converts its gradient to its shape and element type.
+    AnyTensor (*arrive)(AnyTensor const& gradient, Shape const& shape) = nullptr;
+    /// The gradients of summands of its type from that of their sum.
+    AnyTensor (*spread)(
+        AnyTensor const& gradient, SumOver const& sum, Shape const& space) = nullptr;
 };
-struct TracedVertex {
-    TracedTable const* table;
-    void const* object; // an operation or a scalar constant
-    // Set by measure().
-    std::size_t end = 0; // index behind the vertices below it
-    std::size_t first_operand = 0;
-    OperandMask operand_mask = 0; // operands at or below it
+
+/// The vertices of an expression in prefix order: each before its operands. A value is computed
+/// when a gradient rule first reads it.
+class TracedVertices {
+public:
+    explicit TracedVertices(AnyTensor const* operands) : operands_(operands) {}
+    XGRAD_LAZY [[gnu::cold]] void append(
+        TracedTable const* table, void const* object, bool is_operand = false);
+    /// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads
+    /// need no values; the result is undefined where it was not saved.
+    XGRAD_LAZY [[gnu::cold]] void backpropagate(FusedNode const& node, AnyTensor const& result,
+        AnyTensor const& gradient, std::span<AnyTensor> results);
+
+    XGRAD_LAZY [[gnu::cold]] AnyTensor const& value(std::size_t at);
+    void const* object(std::size_t at) const { return all_[at].object; }
+    /// The vertex of operand i of an operation.
+    std::size_t operand(std::size_t at, std::size_t i) const {
+        for (++at; i > 0; --i) at = end(at);
+        return at;
+    }
+
+private:
+    struct Vertex {
+        TracedTable const* table;
+        void const* object;        // an operation or a scalar constant
+        std::size_t first_operand; // of those at and below it
+        AnyTensor value, gradient;
+    };
+    /// The index behind the vertices below `at`.
+    std::size_t end(std::size_t at) const { return operand(at, all_[at].table->operands); }
+
+    std::vector<Vertex> all_;
+    std::size_t operand_count_ = 0;
+    AnyTensor const* operands_;
 };
 
 template <class... Op> struct Operations {};
@@ -15987,8 +15990,6 @@ template <class P, Number N> auto traced_operand(N n) {
     return t;
 }
 
-template <class T> Traced<T> traced(Tensor<T> t) { return {std::move(t)}; }
-
 } // namespace detail
 
 /// Called by express() where an operand is Traced.
@@ -15999,7 +16000,8 @@ template <class Op, class... X>
     auto const record_one = [&]<class... O>(O const&... operands) {
         return detail::record(Expression<Op, O...>(std::move(op), operands...));
     };
-    return detail::traced(record_one(detail::traced_operand<P>(x)...));
+    auto const y = record_one(detail::traced_operand<P>(x)...);
+    return Traced<typename decltype(y)::scalar>{y};
 }
 
 namespace detail {
@@ -16015,17 +16017,6 @@ template <class To, class From> Tensor<To> projected(Traced<From> const& g) {
     else return cast<To>(g.tensor);
 }
 
-/// Converts an operand to complex where the signature says so.
-template <class L, class P, class T> auto promoted(Traced<T> const& x) {
-    if constexpr (std::same_as<L, C> && !is_complex<T>) {
-        using Z = traced_scalar<L, P>;
-        return traced(x.tensor.defined() ? cast<Z>(x.tensor) : Tensor<Z>());
-    } else return x;
-}
-template <class T> Traced<T> traced_as(AnyTensor const& t) {
-    return {t.defined() ? t.as<T>() : Tensor<T>()};
-}
-
 template <class T, class P> struct TracedOperand {
     using S = traced_scalar<kind_of<T>, P>;
     [[gnu::cold]] static AnyTensor value(void const*, AnyTensor const* x) {
@@ -16034,9 +16025,14 @@ template <class T, class P> struct TracedOperand {
     [[gnu::cold]] static AnyTensor arrive(AnyTensor const& g, Shape const& shape) {
         return sum_to(projected<T>(Traced<S>{g.as<S>()}), shape);
     }
+    [[gnu::cold]] static AnyTensor spread(
+        AnyTensor const& g, SumOver const& sum, Shape const& space) {
+        auto const scaled = g.impl().type->scaled(g, sum.scale).template as<T>();
+        return broadcast_to(reshape(scaled, Axes(sum.reduced(space, true))), space);
+    }
     static constexpr TracedTable make() {
-        TracedTable t{0, true, &value};
-        if constexpr (Differentiable<T>) t.arrive = &arrive;
+        TracedTable t{0, &value};
+        if constexpr (Differentiable<T>) t.arrive = &arrive, t.spread = &spread;
         return t;
     }
     static constexpr TracedTable table = make();
@@ -16045,7 +16041,7 @@ template <class N, class P> struct TracedNumber {
     [[gnu::cold]] static AnyTensor value(void const* number, AnyTensor const*) {
         return traced_operand<P>(static_cast<Constant<N> const*>(number)->value());
     }
-    static constexpr TracedTable table{0, false, &value};
+    static constexpr TracedTable table{0, &value};
 };
 
 /// Op with its signature in an expression of precision P, on operands of kinds L.
@@ -16053,160 +16049,77 @@ template <class Op, class Signature, class P, class Indices, class... L> struct 
 template <class Op, class Y, class... A, class P, std::size_t... I, class... L>
 struct TracedOperationAt<Op, Y(A...), P, std::index_sequence<I...>, L...> {
     using result = traced_scalar<Y, P>;
-    template <std::size_t J> using operand = std::tuple_element_t<J, std::tuple<L...>>;
 
     [[gnu::cold]] static AnyTensor value(void const* op, AnyTensor const* x) {
         return cast<result>(record(Expression<Op, Tensor<traced_scalar<L, P>>...>(
             *static_cast<Op const*>(op), x[I].template as<traced_scalar<L, P>>()...)));
     }
-    template <std::size_t J> [[gnu::cold]] static Uses uses(void const* op) {
-        return partial_uses<J>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{},
-            std::index_sequence<I...>{});
+    /// A vertex of kind From as an argument of kind To; undefined where a rule does not read it.
+    template <class To, class From>
+    [[gnu::cold]] static Traced<traced_scalar<To, P>> read(
+        TracedVertices& all, std::size_t vertex, Uses is_read) {
+        if (!is_read) return {};
+        return {cast<traced_scalar<To, P>>(all.value(vertex).as<traced_scalar<From, P>>())};
     }
-    template <std::size_t J>
+    template <std::size_t J, class Aj, class Lj>
+    [[gnu::cold]] static AnyTensor pull_to(
+        TracedVertices& all, std::size_t at, AnyTensor const& g) {
+        if constexpr (takes_gradients<Y> && takes_gradients<Aj> && takes_gradients<Lj>) {
+            auto const& op = *static_cast<Op const*>(all.object(at));
+            Uses const uses =
+                partial_uses<J>(op, std::type_identity<Y(A...)>{}, std::index_sequence<I...>{});
+            auto const d = op.partial(wrt<J>{}, read<Y, Y>(all, at, uses & uses_result),
+                read<A, L>(all, all.operand(at, I), uses & uses_argument(I))...);
+            return projected<traced_scalar<Lj, P>>(detail::pull(Traced<result>{g.as<result>()}, d));
+        } else return {};
+    }
     [[gnu::cold]] static AnyTensor pull(
-        void const* op, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) {
-        auto const d = static_cast<Op const*>(op)->partial(wrt<J>{}, traced_as<result>(y),
-            promoted<A, P>(traced_as<traced_scalar<L, P>>(x[I]))...);
-        return projected<traced_scalar<operand<J>, P>>(detail::pull(traced_as<result>(g), d));
+        TracedVertices& all, std::size_t at, std::size_t j, AnyTensor const& g) {
+        AnyTensor gradient;
+        ((j == I ? void(gradient = pull_to<I, A, L>(all, at, g)) : void()), ...);
+        return gradient;
     }
-    template <std::size_t J> static constexpr TracedTable::Gradient gradient() {
-        if constexpr (takes_gradients<std::tuple_element_t<J, std::tuple<A...>>> &&
-                      takes_gradients<operand<J>>)
-            return {&uses<J>, &pull<J>};
-        else return {};
-    }
-    static constexpr TracedTable make() {
-        TracedTable t{sizeof...(L), false, &value};
-        if constexpr (takes_gradients<Y>) t.gradients = gradients.data();
-        return t;
-    }
-    static constexpr std::array<TracedTable::Gradient, sizeof...(L)> make_gradients() {
-        if constexpr (takes_gradients<Y>) return {gradient<I>()...};
-        else return {};
-    }
-    static constexpr auto gradients = make_gradients();
-    static constexpr TracedTable table = make();
+    static constexpr TracedTable table{sizeof...(L), &value, &pull};
 };
 template <class Op, class Signature, class P, class... L>
 struct TracedOperation : TracedOperationAt<Op, Signature, P, std::index_sequence_for<L...>, L...> {
 };
 
-/// The kind of a vertex; a scalar constant has the precision of the expression.
-template <class X, class P> struct TracedKind {
-    using type = typename X::kind;
+/// Appends the vertices at and below X, in an expression of precision P.
+template <class X, class P, class Indices = typename X::indices> struct VerticesOf;
+template <class T, class P> struct VerticesOf<Slot<T>, P, std::index_sequence<>> {
+    using kind = kind_of<T>;
+    [[gnu::cold]] static void append(void const* x, TracedVertices& out) {
+        out.append(table_of<TracedOperand<T, P>>(), x, true);
+    }
 };
-template <class N, class P> struct TracedKind<Constant<N>, P> {
-    using type = kind_of<typename decltype(traced_operand<P>(N{}))::value_type>;
-};
-
-/// What a vertex of an expression of precision P is.
-template <class X, class P> struct TracedVertexOf;
-template <class T, class P> struct TracedVertexOf<Slot<T>, P> {
-    using type = TracedOperand<T, P>;
-};
-template <class N, class P> struct TracedVertexOf<Constant<N>, P> {
-    using type = TracedNumber<N, P>;
-};
-template <class Op, class... X, class P> struct TracedVertexOf<Expression<Op, X...>, P> {
-    using type = TracedOperation<Op, typename Expression<Op, X...>::signature, P,
-        typename TracedKind<X, P>::type...>;
-};
-
-/// Appends a vertex: compiled once, since each type of expression calls it.
-XGRAD_LAZY [[gnu::cold]] void append_vertex(
-    CachedVector<TracedVertex>& vertices, TracedTable const* table, void const* object);
-/// Computes `end`, `first_operand` and `operands` of a vertex and of those below it.
-XGRAD_LAZY [[gnu::cold]] void measure(
-    CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
-
-/// Lists the vertices in prefix order: each before its operands.
-template <class X, class P, class Indices = typename X::indices> struct TracedVertices {
-    [[gnu::cold]] static void list(void const* x, CachedVector<TracedVertex>& out) {
-        append_vertex(out, table_of<typename TracedVertexOf<X, P>::type>(), x);
+template <class N, class P> struct VerticesOf<Constant<N>, P, std::index_sequence<>> {
+    using kind = kind_of<typename decltype(traced_operand<P>(N{}))::value_type>;
+    [[gnu::cold]] static void append(void const* x, TracedVertices& out) {
+        out.append(table_of<TracedNumber<N, P>>(), x);
     }
 };
 template <class Op, class... X, class P, std::size_t... I>
-struct TracedVertices<Expression<Op, X...>, P, std::index_sequence<I...>> {
+struct VerticesOf<Expression<Op, X...>, P, std::index_sequence<I...>> {
     using E = Expression<Op, X...>;
-    [[gnu::cold]] static void list(void const* expression, CachedVector<TracedVertex>& out) {
+    using kind = typename E::kind;
+    using Root = TracedOperation<Op, typename E::signature, P, typename VerticesOf<X, P>::kind...>;
+    [[gnu::cold]] static void append(void const* expression, TracedVertices& out) {
         auto const& e = *static_cast<E const*>(expression);
-        append_vertex(out, table_of<typename TracedVertexOf<E, P>::type>(), &e.op);
-        (TracedVertices<X, P>::list(&static_cast<OperandAt<I, X> const&>(e.x).operand, out), ...);
+        out.append(table_of<Root>(), &e.op);
+        (VerticesOf<X, P>::append(&static_cast<OperandAt<I, X> const&>(e.x).operand, out), ...);
     }
 };
 
-/// Conversions at the root of an expression of type Y and precision P.
-template <class Y, class P> struct TracedEnds {
-    /// The gradient of the result, or of a sum of it, in precision P.
-    static AnyTensor grad_output(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
-    static AnyTensor result(AnyTensor const& y);
-};
-template <class Y, class P>
-[[gnu::cold]] AnyTensor TracedEnds<Y, P>::grad_output(
-    AnyTensor const& gradient, SumOver const* sum, Shape const& space) {
-    if (!sum) return result(gradient);
-    auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
-    return result(broadcast_to(reshape(g, Axes(sum->reduced(space, true))), space));
-}
-template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::result(AnyTensor const& y) {
-    return cast<traced_scalar<kind_of<Y>, P>>(y.as<Y>());
-}
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template struct TracedEnds<double, double>;
-extern template struct TracedEnds<std::complex<double>, double>;
-#endif
-
-/// Evaluates vertices lazily: when a gradient rule first reads them.
-class Replay {
-public:
-    Replay(CachedVector<TracedVertex> vertices, AnyTensor const* operands, OperandMask wanted)
-        : vertices_(std::move(vertices)), values_(vertices_.size()), operands_(operands),
-          wanted_(wanted) {}
-    void set_result(AnyTensor y) { values_[0] = std::move(y); }
-
-    /// Sends the gradient of a vertex to the operands: destination(operand, its table, gradient).
-    template <class Destination>
-    [[gnu::cold]] void backpropagate(
-        std::size_t at, AnyTensor const& g, Destination const& destination) {
-        auto const& table = *vertices_[at].table;
-        if (table.is_operand) return destination(vertices_[at].first_operand, table, g);
-        std::size_t child = at + 1;
-        for (std::size_t i = 0; i < table.operands; ++i, child = vertices_[child].end) {
-            if (!(wanted_ & vertices_[child].operand_mask)) continue;
-            auto const gradient = table.gradients[i];
-            if (!gradient.pull) continue;
-            Uses const uses = gradient.uses(vertices_[at].object);
-            std::vector<AnyTensor> x(table.operands);
-            for (std::size_t j = 0, c = at + 1; j < table.operands; ++j, c = vertices_[c].end)
-                if (uses & uses_argument(j)) x[j] = value(c);
-            AnyTensor const part = gradient.pull(
-                vertices_[at].object, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
-            if (part.defined()) backpropagate(child, part, destination);
-        }
-    }
-
-private:
-    XGRAD_LAZY [[gnu::cold]] AnyTensor const& value(std::size_t at);
-
-    CachedVector<TracedVertex> vertices_;
-    CachedVector<AnyTensor> values_;
-    AnyTensor const* operands_;
-    OperandMask wanted_;
-};
-
-/// What traced_pass() calls for an expression of one type.
+/// What TracedVertices calls for an expression of one type.
 struct TracedExpression {
-    void (*list_vertices)(void const* expression, CachedVector<TracedVertex>& vertices);
-    AnyTensor (*grad_output)(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
-    AnyTensor (*result)(AnyTensor const& result);
+    void (*append)(void const* expression, TracedVertices& vertices);
+    TracedTable const* (*result)();
 };
 
 template <class F>
-TracedExpression const TracedExpressionOf<F>::value = {
-    &TracedVertices<F, compute_precision<F>>::list,
-    &TracedEnds<typename F::scalar, compute_precision<F>>::grad_output,
-    &TracedEnds<typename F::scalar, compute_precision<F>>::result};
+TracedExpression const TracedExpressionOf<F>::value = {&VerticesOf<F, compute_precision<F>>::append,
+    &table_of<TracedOperand<typename F::scalar, compute_precision<F>>>};
 
 } // namespace detail
 } // namespace xgrad
@@ -24971,12 +24884,6 @@ XGRAD_LAZY std::size_t directions_of(FusedNode const& node, std::span<AnyTensor 
 /// An array with a leading axis as a loop over batches of `dims` further axes takes it.
 XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 
-/// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
-/// values; the result is undefined where it was not saved.
-XGRAD_LAZY [[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
-    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
-    std::span<AnyTensor> results);
-
 /// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
 /// depend, and grad_output. It is a template so that only programs that record a backward pass
 /// instantiate it.
@@ -25192,7 +25099,7 @@ private:
         AnyTensor result;
         if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
         std::vector<AnyTensor> gradients(of_.next_edges().size());
-        traced_pass(*table.traced, of_, operands.data(), result, gradient, gradients);
+        TracedVertices(operands.data()).backpropagate(of_, result, gradient, gradients);
         auto const found = graph.gradients(gradients, tangents);
         // gradients of operands that the first pass does not read are undefined and have no edge
         std::size_t input = 0, edge = 0;
@@ -26410,7 +26317,7 @@ protected:
     std::size_t inner_ = 1;                  // elements of a box for each index of that axis
     std::size_t widest_ = 1;                 // bytes of the largest element in a buffer
     bool by_row_ = false;                    // the kernel is called for each row of a box
-    bool copies_boxes_ = false;              // some operand is copied in each box
+    bool copies_ = false;                    // the output is a copy of the input, without a kernel
     bool const streams_;                     // large outputs are streamed
     std::size_t part_axis_ = 0, part_extent_ = 0, whole_ = 0; // whole_: the extent of that axis
     LoopFacts facts_;
@@ -26464,7 +26371,7 @@ private:
     void open_input(Walk& walk) const;
     void open_sum(Walk& walk) const;
     void flush_sum(Walk const& walk) const;
-    void scatter(Walk const& walk);
+    void copy_box();
     bool next_box();
     double run_boxes(LoopBody body);
     double run_part(LoopBody body, std::size_t i);
@@ -26517,6 +26424,7 @@ XGRAD_FUNCTION ElementType const& KernelCall::type(std::size_t k) const {
 
 XGRAD_NOINLINE XGRAD_FUNCTION void KernelCall::bind_other(
     std::size_t k, ArraySpan a, double factor) {
+    if (a.numel == plain_ && !a.strides) return void(is_padded_ = false); // memory of others
     auto const& info = type(k);
     at_[k] = nullptr;
     auto& other = others_[other_count_++];
@@ -26530,14 +26438,15 @@ XGRAD_NOINLINE XGRAD_FUNCTION void KernelCall::bind_other(
 }
 
 /// A pass with arguments that are not plain. Sums have memory of their own where they are made in a
-/// wider type. Where each such argument is one element, and has a buffer, it is one call.
+/// wider type. Where each such argument is one element, which fills a buffer, no loop is needed.
 XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
     std::span const others(others_, other_count_);
-    std::size_t const n = block_.n, row = 16 * kernel::rounded_up(n, 16);
-    bool one_call = n <= part_size && others.size() * row <= buffer_bytes;
-    std::size_t wide_sums = 0;
+    std::size_t const n = block_.n, row = kernel::rounded_up(n, 16);
+    bool one_call = n <= part_size;
+    std::size_t wide_sums = 0, buffered = 0;
     for (auto const& [k, o, sums_of, factor] : others) {
         one_call &= o.array.numel == 1;
+        buffered += row * o.transfer->tile_element;
         if (sums_of && type(k).wide_element > type(k).element) wide_sums += o.array.numel;
     }
     AnyArray const wide({wide_sums}, sizeof(std::complex<double>));
@@ -26550,17 +26459,17 @@ XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
         std::memset(o.array.data, 0, bytes);
     }
     double sum;
-    if (!one_call) sum = run_in_loop();
+    if (!one_call || buffered > buffer_bytes) sum = run_in_loop();
     else {
         alignas(64) std::byte buffers[buffer_bytes];
         auto* buffer = buffers;
         for (auto const& [k, o, sums_of, factor] : others) {
-            at_[k] = std::exchange(buffer, buffer + row);
+            at_[k] = std::exchange(buffer, buffer + row * o.transfer->tile_element);
             if (o.is_input())
                 (*o.transfer)(at_[k], o.array.data, 0, kernel::rounded_up(n, kernels_.lanes));
             if (k < layout.operand_count) block_.constant |= OperandMask{1} << k;
         }
-        sum = run_kernel(block_, may_pad());
+        sum = run_kernel(block_, is_padded_ && may_pad());
         for (auto const& [k, o, sums_of, factor] : others)
             if (!o.is_input()) (*o.transfer)(at_[k], o.array.data, 0, n);
     }
@@ -26571,33 +26480,36 @@ XGRAD_NOINLINE XGRAD_FUNCTION double KernelCall::run_others() {
 
 [[gnu::noinline]] XGRAD_FUNCTION double KernelCall::run_in_loop() {
     NdLoop loop(space_, arguments_, !kernels_.is_expensive);
+    // A tensor that stands alone, or its gradient: the loop copies, and reads no operand but one.
+    bool const copies = kernels_.is_identity && block_.pass <= Pass::gradient && !block_.added_to &&
+                        block_.factor == 1;
+    auto const add = [&](std::size_t k, LoopOperand o) {
+        if (copies && block_.pass == Pass::gradient && k < layout.operand_count) return;
+        o.copies = copies && !o.is_input();
+        if (o.copies && o.role == Role::sum) o.role = Role::reduction; // no kernel adds to it
+        loop.add(k, o);
+    };
     for (std::size_t k = 0; k < arguments_; ++k) {
         if (!at_[k]) continue;
         auto const& info = type(k);
         ArraySpan const plain(static_cast<std::byte*>(at_[k]), block_.n, space_, 0);
-        if (!is_output(k)) loop.add(k, {plain, info.gather, Role::input});
+        if (!is_output(k)) add(k, {plain, info.gather, Role::input});
         else {
             bool const adds =
                 k >= layout.gradients() && block_.added_to >> (k - layout.gradients()) & 1;
-            loop.add(k, {plain, info.scatter, adds ? Role::sum : Role::output});
+            add(k, {plain, info.scatter, adds ? Role::sum : Role::output});
         }
     }
-    for (auto& [k, o, sums_of, factor] : std::span(others_, other_count_)) {
-        // The values of a tensor that stands alone: the loop copies them, without a kernel.
-        if (!o.is_input() && kernels_.is_identity && block_.pass == Pass::value)
-            if (o.copies = !(o.in_place() && !o.array.strides); o.copies) kernel_ = nullptr;
-        loop.add(k, o);
-    }
+    for (auto const& other : std::span(others_, other_count_)) add(other.argument, other.operand);
     auto const call = [](void const* context, void** at, std::size_t count, LoopFacts facts) {
         auto const& self = *static_cast<KernelCall const*>(context);
-        if (!self.kernel_) return 0.;
         KernelBlock block = self.block_;
         block.arguments = at;
         block.n = count;
         block.constant = facts.constant;
         auto const first = self.layout.gradients();
         block.added_to = first < 64 ? facts.added_to >> first : 0;
-        return self.run_kernel(block, (count & (self.kernels_.lanes - 1)) == 0);
+        return self.run_kernel(block, false);
     };
     return loop.run({call, this});
 }
@@ -26652,12 +26564,15 @@ XGRAD_FUNCTION void NdLoop::make_buffers() {
     for (auto& walk : walks_) walk.buffer = std::exchange(free, free + walk.bytes);
 }
 
-/// Transfers `columns` elements along the first axis of a box and `last` along its last one between
-/// a buffer, whose rows are `gap` bytes apart, and an array.
+/// Copies or reduces `columns` elements along the first axis of a box and `last` along its last one
+/// between a buffer, whose rows are `gap` bytes apart, and an array.
 XGRAD_FUNCTION void NdLoop::transfer(Walk const& walk, std::byte* tile, std::ptrdiff_t gap,
     std::byte* array, std::size_t columns, std::size_t last) const {
     auto const& o = walk.operand;
     auto const across = walk.stride[0];
+    if (walk.access == Access::streamed) return stream(array, tile, columns * o.transfer->element);
+    if (walk.access == Access::constant)
+        return (*o.transfer)(tile, array, 0, by_row_ || !last_ ? columns : inner_ * last);
     if (last_ == 0) return (*o.transfer)(tile, array, across, columns);
     std::size_t const rows = last_ == 1 ? last : axis_[1].extent;
     bool const reduces_columns =
@@ -26692,12 +26607,10 @@ XGRAD_FUNCTION void NdLoop::transfer(Walk const& walk, std::byte* tile, std::ptr
     }
 }
 
+/// Gathers an input. The first box with these elements is the largest one.
 XGRAD_FUNCTION void NdLoop::open_input(Walk& walk) const {
-    if (std::exchange(walk.held, walk.at) == walk.at) return;
-    if (walk.access == Access::constant)
-        (*walk.operand.transfer)(
-            walk.buffer, walk.at, 0, by_row_ ? axis_[0].step : inner_* axis_[last_].step);
-    else transfer(walk, walk.buffer, walk.row_gap, walk.at, columns_, positions_);
+    if (std::exchange(walk.held, walk.at) != walk.at)
+        transfer(walk, walk.buffer, walk.row_gap, walk.at, columns_, positions_);
 }
 
 /// Decides whether the kernel stores to the buffer of a sum or adds to it.
@@ -26723,15 +26636,15 @@ XGRAD_FUNCTION void NdLoop::flush_sum(Walk const& walk) const {
         transfer(walk, walk.buffer, walk.row_gap, walk.held, walk.held_columns, walk.held_last);
 }
 
-/// Scatters an output that is no sum of a kernel, or reduces it into its array.
-XGRAD_FUNCTION void NdLoop::scatter(Walk const& walk) {
-    auto const& source = walk.operand.copies ? walks_[0] : walk;
-    auto* const tile = source.access <= Access::rows ? source.at : source.buffer;
-    if (walk.access == Access::streamed)
-        return stream(walk.at, tile, columns_ * walk.operand.transfer->element);
-    if (walk.access == Access::constant)
-        (*walk.operand.transfer)(tile, walk.at, 0, last_ ? inner_* positions_ : columns_);
-    else transfer(walk, tile, source.row_gap, walk.at, columns_, positions_);
+/// Copies a box of the input to the output: straight into an output that is in place.
+XGRAD_FUNCTION void NdLoop::copy_box() {
+    bool const is_first = walks_[0].operand.is_input();
+    auto &in = walks_[!is_first], &out = walks_[is_first];
+    if (out.access <= Access::rows)
+        return transfer(in, out.at, out.row_gap, in.at, columns_, positions_);
+    if (in.access > Access::rows) open_input(in);
+    transfer(out, in.access <= Access::rows ? in.at : in.buffer, in.row_gap, out.at, columns_,
+        positions_);
 }
 
 /// Moves to the next box; false after the last one.
@@ -26749,16 +26662,6 @@ XGRAD_FUNCTION bool NdLoop::next_box() {
     return false;
 }
 
-/// Prefetches the cache lines of an output that a kernel writes in place. Stores retire in order,
-/// so stores to tiles, which hit the L1 cache, would wait behind a store that misses. AMD's
-/// processors since Zen 3 lose by it.
-inline void prefetch_for_stores(
-    [[maybe_unused]] std::byte const* place, [[maybe_unused]] std::size_t bytes) {
-#if defined(__GNUC__) && !(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
-    for (std::size_t at = 0; at < bytes; at += 64) prefetch_for_writing(place + at);
-#endif
-}
-
 /// Processes all boxes of this part.
 XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
     double sum = 0;
@@ -26772,14 +26675,16 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
     do {
         columns_ = here(0), positions_ = here(last_);
         std::size_t const elements = by_row_ || last_ == 0 ? columns_ : inner_ * positions_;
+        if (copies_) {
+            copy_box();
+            continue;
+        }
         facts_.added_to = 0;
         for (auto& walk : walks_) {
             auto const& o = walk.operand;
             at_[walk.index] = walk.buffer;
             if (walk.access <= Access::rows) {
                 at_[walk.index] = walk.at;
-                if (!o.is_input() && copies_boxes_ && !by_row_)
-                    prefetch_for_stores(walk.at, elements * o.transfer->element);
             } else if (o.is_input()) open_input(walk);
             else if (walk.adds) open_sum(walk);
             if (walk.added_to) facts_.added_to |= walk.bit();
@@ -26791,7 +26696,8 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
             call(elements);
         }
         for (auto const& walk : walks_)
-            if (!walk.operand.is_input() && walk.access > Access::rows && !walk.adds) scatter(walk);
+            if (!walk.operand.is_input() && walk.access > Access::rows && !walk.adds)
+                transfer(walk, walk.buffer, walk.row_gap, walk.at, columns_, positions_);
     } while (next_box());
     for (auto const& walk : walks_)
         if (walk.adds && walk.access > Access::rows) flush_sum(walk);
@@ -26898,6 +26804,7 @@ XGRAD_FUNCTION void NdLoopPlan::add(std::size_t k, LoopOperand const& o) {
     for (std::size_t i = 0; i < axes_; ++i)
         if (std::size_t const d = axis_[i].dimension; d >= lead && shape[d - lead] != 1)
             stride[i] = strides[d - lead];
+    copies_ |= o.copies;
     walks_.emplace_back(o, stride, array.data, index, o.reduces() ? adds : o.in_place(), adds);
     widest_ = std::max(widest_, transfer.tile_element);
 }
@@ -27031,8 +26938,6 @@ XGRAD_FUNCTION NdLoopPlan::Access NdLoopPlan::access_of(Walk const& walk) const 
 XGRAD_FUNCTION void NdLoopPlan::choose_access(Walk& walk) {
     auto const& o = walk.operand;
     walk.access = access_of(walk);
-    copies_boxes_ |= walk.access > Access::rows && walk.access != Access::streamed &&
-                     (!walk.operand.is_input() || walk.access != Access::constant);
     if (walk.access <= Access::rows) {
         walk.row_gap = walk.step(last_ ? 1 : 0);
         walk.added_to = o.reduces();
@@ -29899,49 +29804,43 @@ XGRAD_LAZY_BODY void link_forward_mode() noexcept {
     ForwardMode::linked.store(&all, std::memory_order_release);
 }
 
-XGRAD_LAZY_BODY AnyTensor const& Replay::value(std::size_t at) {
-    if (values_[at].defined()) return values_[at];
-    auto const& v = vertices_[at];
+XGRAD_LAZY_BODY AnyTensor const& TracedVertices::value(std::size_t at) {
+    auto& v = all_[at];
+    if (v.value.defined()) return v.value;
     std::vector<AnyTensor> x(v.table->operands);
-    for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end)
-        x[i] = value(child);
-    return values_[at] = v.table->value(
-               v.object, v.table->is_operand ? operands_ + v.first_operand : x.data());
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = value(operand(at, i));
+    return v.value = v.table->value(v.object, x.empty() ? operands_ + v.first_operand : x.data());
 }
 
-XGRAD_LAZY_BODY void append_vertex(
-    CachedVector<TracedVertex>& vertices, TracedTable const* table, void const* object) {
-    vertices.push_back({table, object});
+XGRAD_LAZY_BODY void TracedVertices::append(
+    TracedTable const* table, void const* object, bool is_operand) {
+    all_.push_back({table, object, operand_count_, {}, {}});
+    operand_count_ += is_operand;
 }
 
-XGRAD_LAZY_BODY void measure(
-    CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
-    auto& v = vertices[at];
-    v.first_operand = operand;
-    v.end = at + 1;
-    if (v.table->is_operand) v.operand_mask = OperandMask{1} << operand++;
-    for (std::size_t i = 0; i < v.table->operands; ++i) {
-        auto const child = v.end;
-        measure(vertices, child, operand);
-        v.end = vertices[child].end;
-        v.operand_mask |= vertices[child].operand_mask;
+XGRAD_LAZY_BODY void TracedVertices::backpropagate(FusedNode const& node, AnyTensor const& result,
+    AnyTensor const& gradient, std::span<AnyTensor> results) {
+    auto const& traced = *node.table().traced;
+    traced.append(node.expression_object(), *this);
+    auto const& root = *traced.result();
+    auto const* const sum = node.sum();
+    auto const g = sum ? root.spread(gradient, *sum, node.space()) : gradient;
+    all_[0].gradient = root.value(nullptr, &g);
+    if (result.defined()) all_[0].value = root.value(nullptr, &result);
+    for (std::size_t at = 0; at < all_.size(); ++at) {
+        auto const& v = all_[at];
+        if (!v.gradient.defined()) continue;
+        if (v.table->arrive)
+            add_to(results[node.edge_of(v.first_operand)],
+                v.table->arrive(v.gradient, node.operand_shape(v.first_operand)));
+        for (std::size_t i = 0, child = at + 1; i < v.table->operands; ++i, child = end(child)) {
+            std::size_t const first = all_[child].first_operand, behind = end(child);
+            std::size_t const last =
+                behind < all_.size() ? all_[behind].first_operand : operand_count_;
+            if (node.wanted() & operands_from(first, last - first))
+                all_[child].gradient = v.table->pull(*this, at, i, v.gradient);
+        }
     }
-}
-
-XGRAD_LAZY_BODY void traced_pass(TracedExpression const& traced, FusedNode const& node,
-    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
-    std::span<AnyTensor> results) {
-    CachedVector<TracedVertex> vertices; // in prefix order: each before its operands
-    traced.list_vertices(node.expression_object(), vertices);
-    std::size_t operand_count = 0;
-    measure(vertices, 0, operand_count);
-    Replay replay(std::move(vertices), operands, node.wanted());
-    if (result.defined()) replay.set_result(traced.result(result));
-    replay.backpropagate(0, traced.grad_output(gradient, node.sum(), node.space()),
-        [&](std::size_t operand, TracedTable const& t, AnyTensor const& g) {
-            if (!(node.wanted() >> operand & 1)) return;
-            add_to(results[node.edge_of(operand)], t.arrive(g, node.operand_shape(operand)));
-        });
 }
 
 /// d times t. It is 0 where t is, also if d is infinite: t may be the tangent of a constant.
@@ -31196,9 +31095,6 @@ template struct ElementTypeOf<double, double>;
 template struct ElementTypeOf<std::complex<float>, std::complex<float>>;
 template struct ElementTypeOf<std::complex<float>, std::complex<double>>;
 template struct ElementTypeOf<std::complex<double>, std::complex<double>>;
-
-template struct TracedEnds<double, double>;
-template struct TracedEnds<std::complex<double>, double>;
 
 template <class X> TracedTable const* shared_table() { return &X::table; }
 
