@@ -9608,7 +9608,7 @@ struct KernelTable {
     Kernel value, gradient, tangent;
     std::size_t lanes;           // of a batch, a power of two
     std::uint8_t register_bytes; // of a batch of real numbers
-    bool is_identity;            // one tensor and no operation
+    bool is_identity;            // one tensor and no operation, in its own type
     bool in_place;               // a kernel can read the elements of all operands where they are
     bool is_expensive;           // its time is that of computing, whatever the memory does
     bool calls_numbers;          // of elements only: what the program calls may throw for others
@@ -9642,8 +9642,8 @@ template <class F> struct KernelTableOf {
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), Elements::table,
         &element_type<Y>, &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
         gradient_kernel<Pass::gradient>(), gradient_kernel<Pass::tangent>(), simd::Batch<P>::width,
-        simd::Batch<P>::width * sizeof(P), !has_operation<F>, Elements::in_place, is_expensive<F>,
-        calls_numbers<F>, Elements::differentiable};
+        simd::Batch<P>::width * sizeof(P), !has_operation<F> && std::same_as<Y, tile_type<Y, P>>,
+        Elements::in_place, is_expensive<F>, calls_numbers<F>, Elements::differentiable};
 };
 
 } // namespace xgrad::detail
