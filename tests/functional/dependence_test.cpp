@@ -245,7 +245,7 @@ TEST_CASE("rows are accepted where no row depends on another one, whatever the o
 TEST_CASE("one pair of rows among many that meets is found") {
     std::size_t const n = 300;
     D const x = noise({n, 2});
-    for (auto const [to, from] : {std::pair{0, 1}, {1, 0}, {17, 255}, {299, 298}, {128, 64}}) {
+    for (auto const& [to, from] : {std::pair{0, 1}, {1, 0}, {17, 255}, {299, 298}, {128, 64}}) {
         auto const f = [&, to = to, from = from](D const& a) {
             D const b = a * a;
             D y = b.clone();
